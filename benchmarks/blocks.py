@@ -24,8 +24,8 @@ from conversions import random_input
 from roofline import aligned
 
 import lowprec as lp
-from lowprec.backends.blocks import decode_blocks, encode_blocks
-from lowprec.checkpoints.containers.gguf_types import TYPES
+from lowprec.backends.ggml_blocks import decode_blocks, encode_blocks
+from lowprec.checkpoints.containers.gguf_file import TYPES
 from lowprec.spec.scale_rules import NVFP4_RULES, SCALE_RULES
 
 COLUMNS = 4096

@@ -47,8 +47,8 @@ from quantized_checkpoints import GOALS, JOBS, SCALES, bf16_gguf, bf16_gpt_oss, 
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.gguf_file import GgufFile
-from lowprec.checkpoints.files.limits import parse_size
-from lowprec.checkpoints.recipes.registry import RECIPES
+from lowprec.checkpoints.memory_limit import parse_size
+from lowprec.checkpoints.recipes import RECIPES
 
 PIECE = 8 << 20
 TENSORS = 16

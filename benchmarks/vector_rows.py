@@ -23,7 +23,7 @@ from roofline import Roof, aligned
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.backends.program import make_program
+from lowprec.backends.kernels_of_plan import make_program
 from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.operator_versions import cast_rules

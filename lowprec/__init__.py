@@ -21,21 +21,21 @@ errors.
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from . import _kernel_choice as _kernel_choice  # the first import: it decides what `_kernels` is
-from .arrays.libraries import storage_dtype
+from . import _instruction_set_choice as _instruction_set_choice  # the first import: it decides what `_kernels` is
+from .arrays.storage_dtypes import storage_dtype
 from .backends.build_info import build_info
-from .backends.thread_count import get_num_threads, set_num_threads
+from .backends.threads import get_num_threads, set_num_threads
 from .explanation import explain
-from .ops.blocks import mx_dequantize, mx_quantize
 from .ops.cast import bitcast, cast, cast_like
-from .ops.codes import decode, encode, pack, unpack
-from .ops.interchange import to_jax, to_numpy, to_torch
+from .ops.dynamic_quantize_linear import dynamic_quantize_linear
+from .ops.encode_pack import decode, encode, pack, unpack
+from .ops.mx import mx_dequantize, mx_quantize
 from .ops.nvfp4 import nvfp4_dequantize, nvfp4_quantize
-from .ops.quantization import quantize
-from .ops.quantize import dequantize_linear, dynamic_quantize_linear, quantize_linear
-from .ops.quantized import Quantized, dequantize
+from .ops.quantize import Quantized, dequantize, quantize
+from .ops.quantize_linear import dequantize_linear, quantize_linear
 from .ops.random_numbers import stochastic_bits
 from .ops.scales import absmax_scale, minmax_scale
+from .ops.to_library import to_jax, to_numpy, to_torch
 from .spec.custom_formats import float_format, register
 from .spec.finfo import finfo, iinfo
 from .spec.formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's

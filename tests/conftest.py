@@ -87,10 +87,10 @@ def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Have `convert` read tensors whole, or in pieces of every kind; return a number of threads."""
     if request.param == "whole":
         return 1
-    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 10)
-    monkeypatch.setattr("lowprec.checkpoints.arithmetic.places.BATCH", 8)
+    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 10)
+    monkeypatch.setattr("lowprec.checkpoints.schemes.cast.BATCH", 8)
     for name in ("CHUNK", "PART", "SCALED_PART"):
-        monkeypatch.setattr(f"lowprec.checkpoints.arithmetic.chunk_arithmetic.{name}", 1 << 7)
+        monkeypatch.setattr(f"lowprec.checkpoints.schemes.cast.{name}", 1 << 7)
     return 3
 
 

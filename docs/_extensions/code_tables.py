@@ -13,7 +13,7 @@ __all__ = ["FormatCodes", "RecipeTables", "format_pages", "recipe_pages"]
 
 def recipe_pages() -> list[tuple[str, str]]:
     """Return name and text of every recipe, as `lowprec recipes NAME` prints it."""
-    from lowprec.checkpoints.recipes.registry import CHANGES, RECIPES
+    from lowprec.checkpoints.recipes import CHANGES, RECIPES
     from lowprec.cli.recipes import change_text, recipe_text
 
     texts = [*((one.name, recipe_text(one)) for one in RECIPES), *((one.name, change_text(one)) for one in CHANGES)]

@@ -1,6 +1,6 @@
 // What a thread does: read a vector of elements, convert each, write the codes; then the next vector, a grid further.
 //
-// A vector is what cuda_source.py says: as many elements as one instruction loads or stores. Where a base pointer is not
+// A vector is what cuda.py says: as many elements as one instruction loads or stores. Where a base pointer is not
 // aligned for vectors, and in the last one, elements are read and written one by one.
 
 #ifdef __CUDACC__

@@ -8,12 +8,14 @@ from functools import cache, lru_cache
 from typing import Any
 
 import array_api_compat as compat
+import numpy as np
 
-from ..spec.formats import FORMATS, Format, Kind, as_format, is_in_table, own_dtype
+from ..spec.formats import FORMATS, NUMBERS, STRING, Format, Kind, as_format, is_in_table, own_dtype
 from ..spec.memo import CACHED
 from ..spec.scalar_arguments import shown
+from .torch_tensors import advice
 
-__all__ = ["LIBRARY_FORMATS", "storage_dtype", "extends", "native"]
+__all__ = ["LIBRARY_FORMATS", "extends", "format_of", "native", "storage_dtype"]
 
 
 def _is_numpys(fmt: Format) -> bool:
@@ -125,3 +127,45 @@ def _dtype_and_switch(row: Format, xp: Any) -> tuple[Any, bool]:
         prefix = "int" if row.is_integer and row.signed else "uint"
         dtype = native(FORMATS[f"{prefix}{row.storage_bits}"], xp)
     return dtype, library == "jax" and row.bits >= (128 if row.kind is Kind.COMPLEX else 64)
+
+
+def _format_of_dtype(dtype: Any) -> Format | None:
+    if isinstance(dtype, np.dtype) and dtype.kind in "UTO":
+        return STRING
+    try:
+        return as_format(dtype)
+    except ValueError:
+        return None
+
+
+def format_of(
+    dtype: Any,
+    source: object = None,
+    names: tuple[str, str] = ("x", "source"),
+    kinds: frozenset[Kind] = NUMBERS,
+) -> Format:
+    """Return the format an array holds: what its dtype says, or `source` where the dtype is only a storage dtype.
+
+    `names` are the caller's parameters for the array and for `source`, `kinds` what the caller takes.
+    """
+    array, parameter = names
+    stored = _format_of_dtype(dtype)
+    if isinstance(source, Format) and stored is not source and isinstance(dtype, np.dtype):
+        stored = source if own_dtype(source) == dtype else stored  # another object of the same facts
+    if stored is None or stored.kind not in kinds:
+        more = {Kind.STRING: ", text", Kind.COMPLEX: ", complex numbers"}
+        also = "".join(text for kind, text in more.items() if kind in kinds)
+        raise TypeError(f"`{array}` must hold bools, integers, real floats{also}; got dtype {dtype}{advice(dtype)}")
+    if source is None:
+        return stored
+    fmt = as_format(source, parameter=parameter)
+    if fmt.kind not in kinds:
+        raise ValueError(f"`{parameter}` must be a format that `{array}` may hold; got {fmt.name}")
+    is_narrow = fmt.is_integer and fmt.bits < 8
+    codes = stored.is_integer and stored.bits == fmt.storage_bits and (not stored.signed or is_narrow)
+    if stored != fmt and not codes:
+        dtypes = dict.fromkeys([fmt.name, *["int8"] * is_narrow, fmt.code_dtype.name])
+        wanted = " or ".join(dtypes)
+        named = f"`{parameter}` " if parameter != array else ""
+        raise ValueError(f"`{array}` must hold codes of {named}{fmt.name} in {wanted}; got dtype {dtype}")
+    return fmt

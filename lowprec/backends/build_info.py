@@ -5,21 +5,10 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Any
 
-from .. import _kernel_choice, _kernels
-from .environment import setting
-from .thread_count import get_num_threads
+from .. import _instruction_set_choice, _kernels
+from .threads import get_num_threads
 
 __all__ = ["build_info"]
-
-
-def _read(text: str) -> str:
-    known = _kernels.available_isas()
-    if text not in known:
-        raise ValueError(f"LOWPREC_ISA must be one of {', '.join(known)} on this machine; got {text!r}")
-    return text
-
-
-_kernels.use_isa(setting("LOWPREC_ISA", _read, _kernels.available_isas()[-1]))
 
 
 def build_info() -> dict[str, Any]:
@@ -48,7 +37,7 @@ def build_info() -> dict[str, Any]:
     return {
         "version": version("lowprec"),
         "openmp": _kernels.openmp(),
-        "serial_reason": _kernel_choice.serial_reason,
+        "serial_reason": _instruction_set_choice.serial_reason,
         "isa": _kernels.isa(),
         "isas": _kernels.available_isas(),
         "threads": get_num_threads(),

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
-from ..arrays.libraries import check_out, empty_codes, from_codes, has_host_memory, is_torch, is_traced, to_codes
+from ..arrays.array_memory import check_out, empty_codes, from_codes, to_codes
+from ..arrays.libraries import has_host_memory, is_torch, is_traced
 from ..arrays.torch_tensors import mark_written
 from ..plans.plan import Rule
 from .call_cache import run_call
-from .job import Job
-from .program import make_program
+from .jobs import Job
+from .kernels_of_plan import make_program
 from .scales_for_kernels import ready_scales
-from .thread_count import shared
+from .threads import shared
 
 __all__ = ["accepts", "reads", "run"]
 

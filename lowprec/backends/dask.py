@@ -1,8 +1,4 @@
-"""Dask arrays: a task for each block, whose arguments are plans and numbers; nothing is computed here.
-
-Dask hashes the arguments of a task into its key, all fields of a plan and its formats, so two formats never share one.
-No dtype of ml_dtypes is among them: codes travel between tasks in uint8 and uint16.
-"""
+"""Dask arrays: a task for each chunk, whose arguments are plans and numbers; nothing is computed here."""
 
 from __future__ import annotations
 
@@ -15,17 +11,87 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays.libraries import check_out, extends, is_dask, namespace, storage_dtype
+from ..arrays.array_memory import check_out
+from ..arrays.libraries import is_dask, namespace
+from ..arrays.storage_dtypes import extends, storage_dtype
+from ..plans.block_plan import BlockPlan
 from ..plans.plan import Plan, copy_plan
-from ..plans.scale_shapes import Granularity, granularity_of
+from ..plans.scale_shapes import Granularity, Groups, granularity_of
 from ..spec.formats import Format, as_format
 from ..spec.packing import group, packed_bytes
-from ..spec.rounding_modes import Stream
-from . import eager
-from .job import Job, Scales
-from .thread_count import one_thread
+from ..spec.rounding_modes import LaterSeed, Stream
+from .array_api.blocks import elements_of, find_scales, scaled_values
+from .backend_choice import dispatch
+from .cublas_scale_order import swizzle
+from .jobs import BlockJob, Job, Scales
+from .largest_magnitudes import find_range
+from .nvfp4_rules import global_scale_of, start_of, start_of_tensor
+from .threads import one_thread
 
-__all__ = ["accepts", "blockwise", "run"]
+__all__ = ["accepts", "accepts_blocks", "blockwise", "run", "run_blocks"]
+
+
+def _whole_blocks(x: Any, axis: int, block: int) -> Any:
+    """Move the borders between chunks along the axis down to multiples of the block size."""
+    if any(math.isnan(length) for length in x.shape):
+        raise ValueError(f"`x` must have chunks of known sizes (see its compute_chunk_sizes); got {x.chunks}")
+    borders = itertools.accumulate(x.chunks[axis][:-1])
+    ends = [0, *(border // block * block for border in borders), x.shape[axis]]
+    lengths = tuple(after - before for before, after in itertools.pairwise(ends) if after > before)
+    return x.rechunk({axis: lengths or (0,)})
+
+
+def _start_task(value: Any, *, plan: BlockPlan, given: bool) -> Any:
+    return start_of(value, plan) if given else start_of_tensor(np.asarray(value), plan)
+
+
+def _global_task(start: Any, *, plan: BlockPlan) -> Any:
+    return global_scale_of(np.asarray(start), plan)
+
+
+def _scales_task(x: Any, start: Any = None, *, plan: BlockPlan, axis: int, block: int) -> Any:
+    with one_thread():
+        return find_scales(np.asarray(x).view(plan.source.dtype), plan, axis, block, start)
+
+
+def _values_task(x: Any, scales: Any, start: Any = None, *, plan: BlockPlan, axis: int, block: int) -> Any:
+    with one_thread():
+        return scaled_values(np.asarray(x).view(plan.source.dtype), scales, plan, axis, block, start)
+
+
+def accepts_blocks(job: BlockJob) -> bool:
+    """Whether the array is Dask's, and the seed none that JAX traces."""
+    return is_dask(job.x) and not (job.stream is not None and isinstance(job.stream.seed, LaterSeed))
+
+
+def run_blocks(job: BlockJob) -> tuple[Any, ...]:
+    """Leave a job to a task for each chunk; no chunk ends within a block."""
+    plan, axis, block = job.plan, job.axis, job.block
+    x = _whole_blocks(job.x, axis, block)
+    blockwise, xp = importlib.import_module("dask.array").blockwise, namespace(x)
+    axes = tuple(range(x.ndim))
+    start = job.global_scale
+    if plan.two_levels:
+        given, number = start is not None, {"plan": plan, "dtype": np.float32, "meta": np.empty((), np.float32)}
+        (start,) = (start,) if given else find_range(x, plan.source, Groups((), ()))
+        start = start.map_blocks(_start_task, given=given, **number)
+    operand = () if start is None else (start, ())
+    options = {"plan": plan, "axis": axis, "block": block, "align_arrays": False}
+    lengths = tuple(-(-length // block) for length in x.chunks[axis])
+    scales = blockwise(
+        _scales_task, axes, x, axes, *operand, dtype=np.uint8, adjust_chunks={axis: lengths},
+        meta=np.empty((0,) * x.ndim, np.uint8), token="lowprec-block-scales", **options,
+    )  # fmt: skip
+    dtype = plan.last.source.dtype
+    values = blockwise(
+        _values_task, axes, x, axes, scales, axes, *operand, dtype=dtype,
+        meta=np.empty((0,) * x.ndim, dtype), token="lowprec-block-values", **options,
+    )  # fmt: skip
+    elements = elements_of(values, job)
+    scales = swizzle(scales, axis) if job.swizzled else scales
+    results = (elements, scales.astype(storage_dtype(plan.scale, xp)))
+    return results if start is None else (*results, start.map_blocks(_global_task, **number))
+
 
 _Task = Callable[..., Any]
 
@@ -193,13 +259,13 @@ def _run_block(job: Job, first: Any, whole: _Whole | None, part_of: Callable[[Jo
     """
     with one_thread():
         if whole is None:
-            return eager.run(job)
+            return dispatch(job, at_once=True)
         pieces = list(_pieces(job.values_shape, int(first.reshape(-1)[0]), whole))
         if len(pieces) == 1:
-            return eager.run(replace(job, stream=pieces[0][1]))
+            return dispatch(replace(job, stream=pieces[0][1]), at_once=True)
         result = np.empty_like(job.x, dtype=job.dtype, shape=job.result_shape)
         for part, stream in pieces:
-            result[part] = eager.run(replace(part_of(job, part), stream=stream))
+            result[part] = dispatch(replace(part_of(job, part), stream=stream), at_once=True)
         return result
 
 

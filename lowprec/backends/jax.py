@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..arrays.array_words import array_kind
-from ..arrays.jax_seeds import seed_number
-from ..arrays.libraries import call_back, check_out, from_codes, is_jax, is_traced, namespace, to_host
-from ..spec.rounding_modes import make_stream
-from . import eager
-from .job import Job
+from ..arrays.array_memory import check_out, from_codes, to_host
+from ..arrays.libraries import array_kind, call_back, is_jax, is_traced, namespace, seed_number
+from ..spec.rounding_modes import LaterSeed, make_stream
+from .backend_choice import dispatch
+from .jobs import BlockJob, Job
+from .mx_nvfp4_blocks import codes_of, host_job
 
-__all__ = ["accepts", "check_traced_seed", "run"]
+__all__ = ["accepts", "accepts_blocks", "run", "run_blocks"]
+
+_Array = np.ndarray[Any, Any]
 
 
 def accepts(job: Job) -> bool:
@@ -23,7 +26,7 @@ def accepts(job: Job) -> bool:
     return job.later_seed is not None or any(map(is_jax, job.arrays))
 
 
-def check_traced_seed(x: Any) -> None:
+def _check_traced_seed(x: Any) -> None:
     """Raise TypeError unless the seed of an array may be one that JAX traces."""
     if not is_jax(x):
         kind = f"{array_kind(namespace(x))}: pass `jnp.asarray(...)` of it"
@@ -34,7 +37,7 @@ def run(job: Job) -> Any:
     """Leave a job to the moment when a traced computation runs, or carry it out in host memory."""
     later, arrays = job.later_seed, job.arrays
     if later is not None:
-        check_traced_seed(job.x)
+        _check_traced_seed(job.x)
         arrays = [*arrays, later.array]
     shape, dtype = job.result_shape, job.dtype
     if job.out is not None:
@@ -48,7 +51,9 @@ def run(job: Job) -> Any:
         if scales is not None:
             scale, zero_point = (*operands, None)[:2]
             scales = scales._replace(scale=scale, zero_point=zero_point)
-        return eager.run(replace(job, x=x, scales=scales, out=None, storage=(dtype, job.extend), stream=stream))
+        return dispatch(
+            replace(job, x=x, scales=scales, out=None, storage=(dtype, job.extend), stream=stream), at_once=True
+        )
 
     if any(map(is_traced, arrays)):
         # Under vmap each row is an array of its own, whose elements count from the first of the stream.
@@ -62,3 +67,37 @@ def run(job: Job) -> Any:
         return sys.modules["jax"].lax.bitcast_convert_type(codes, dtype)
     result = task(*(np.asarray(array) for array in arrays))
     return from_codes(to_host(result), dtype, job.x)
+
+
+def _one_result(x: _Array, *operands: _Array, job: BlockJob, number: int, dtype: Any) -> _Array:
+    """Return a result of a job whose array, global scale and seed are there now, as far as they were traced."""
+    stream = job.stream
+    if stream is not None and isinstance(stream.seed, LaterSeed):
+        *operands, seed = operands
+        stream = make_stream(seed_number(seed), stream.offset)
+    factor = operands[0] if operands else None
+    host = host_job(job._replace(x=np.asarray(x), global_scale=factor, stream=stream))
+    return codes_of(host)[number].view(dtype)
+
+
+def _has_later_seed(job: BlockJob) -> bool:
+    return job.stream is not None and isinstance(job.stream.seed, LaterSeed)
+
+
+def accepts_blocks(job: BlockJob) -> bool:
+    """Whether JAX traces the array, its global scale or the seed."""
+    return _has_later_seed(job) or is_traced(job.x) or is_traced(job.global_scale)
+
+
+def run_blocks(job: BlockJob) -> tuple[Any, ...]:
+    """Leave a block quantization to the moment when the traced computation runs: a call back for each result."""
+    if _has_later_seed(job):
+        _check_traced_seed(job.x)
+    arrays, stream = [job.x] if job.global_scale is None else [job.x, job.global_scale], job.stream
+    if stream is not None and isinstance(stream.seed, LaterSeed):
+        arrays, stream = [*arrays, stream.seed.array], stream._replace(seed=LaterSeed(None))
+    bare = job._replace(x=None, global_scale=None, stream=stream)
+    return tuple(
+        call_back(partial(_one_result, job=bare, number=number, dtype=dtype), shape, dtype, *arrays, elementwise=False)
+        for number, (shape, dtype) in enumerate(job.results)
+    )

@@ -19,8 +19,8 @@ from ..spec.formats import FLOAT32, Format
 from ..spec.memo import CACHED
 from ..spec.operator_versions import cast_rules
 from ..spec.scale_rules import MODELOPT, OWN_RULE, TORCHAO, TRANSFORMER_ENGINE, global_scale
-from .dispatch import dispatch
-from .job import Job
+from .backend_choice import dispatch
+from .jobs import Job
 
 __all__ = ["factors_of", "global_scale_of", "scale_codes_of", "start_of", "start_of_tensor"]
 

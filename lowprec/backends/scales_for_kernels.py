@@ -11,7 +11,9 @@ import numpy as np
 
 from .. import _kernels
 from .._float_mode import default_mode
-from ..arrays.libraries import format_of, has_host_memory, is_dask, match_library, namespace, to_codes, to_library
+from ..arrays.array_memory import to_codes, to_library
+from ..arrays.libraries import has_host_memory, is_dask, match_library, namespace
+from ..arrays.storage_dtypes import format_of
 from ..plans.cast_plan import make_plan
 from ..plans.plan import Plan
 from ..plans.quantize_plan import QuantizeOptions, resolve_quantize, scale_plans
@@ -20,9 +22,9 @@ from ..spec.formats import BOOL, FLOAT32, FLOAT64, INT32, INT64, UINT8, Format, 
 from ..spec.memo import CACHED
 from ..spec.operator_versions import DEQUANTIZE, QUANTIZE, cast_rules, takes_type, unless_undefined
 from ..spec.scalar_arguments import shown
-from .job import Job, Scales
-from .program import make_program
-from .thread_count import shared
+from .jobs import Job, Scales
+from .kernels_of_plan import make_program
+from .threads import shared
 
 __all__ = [
     "check_zero_point", "converted_scales", "is_number", "number_format", "number_operand", "plain_operand",

@@ -1,23 +1,24 @@
 """Checkpoints of any size: tensors converted, read, inspected and checked chunk by chunk.
 
 ```
-containers/ ─▶ layouts/, recipes/ ─▶ planning/ ─▶ operations/ ─▶ execution/ (steps, threads or Dask, worker)
-(one module to each of these, and a registry)         └─▶ schemes/, arithmetic/    └─▶ files/ (written aside, renamed)
+containers/, schemes/ ─▶ weights/ ─▶ inference_engines/, recipes ─▶ planning/ ─▶ execution/ (threads or Dask)
+(where bytes are, what numbers mean)     (how each engine names them)    └─▶ operations/   └─▶ files/ (written aside)
 ```
 """
 
 from ..spec.old_names import find_moved as _find_moved
 from .checking.check import check
 from .checking.finding import Finding, Findings
+from .checkpoint import Checkpoint
+from .checkpoint import (
+    open as open,  # public, and not in `__all__`: it would hide the builtin from who imports everything
+)
 from .containers.array_files import read_array, write_array
 from .conversion import convert
+from .conversion_report import Report, TensorReport
 from .files.errors import FileError
-from .inspection import Entries, Entry, inspect
-from .opening import Checkpoint
-from .opening import open as open  # public, and not in `__all__`: it would hide the builtin from who imports everything
-from .report import Report, TensorReport
+from .inspection import Entries, Entry, TensorInfo, inspect
 from .saving import save
-from .tensor_info import TensorInfo
 
 __all__ = [
     "Checkpoint", "Entries", "Entry", "FileError", "Finding", "Findings", "Report", "TensorInfo", "TensorReport",

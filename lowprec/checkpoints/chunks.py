@@ -1,4 +1,4 @@
-"""Cutting a tensor into chunks, each of contiguous elements, whole scale groups and whole bytes."""
+"""A tensor cut into chunks of whole bytes and whole groups of what shares a scale."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 __all__ = ["ALIGNMENT", "Chunk", "split_chunks"]
+
 
 ALIGNMENT = 8
 """So many elements are whole bytes in every packed format."""

@@ -14,36 +14,39 @@ from ..spec.operator_versions import NEWEST
 from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, NaNName, OverflowName, RoundingName, RoundModeName
 from ..spec.scalar_arguments import as_flag, as_path, shown
 from ..spec.scale_rules import ScaleRuleName
-from .arguments import (
+from .containers.model_config import (
+    ADAPTER,
+    add_descriptions,
+    description_changes,
+    is_adapter,
+    remove_descriptions,
+    set_dtype,
+)
+from .containers.registry import open_container
+from .containers.target_path import check_target
+from .conversion_report import Report
+from .convert_arguments import (
     ROUNDING,
     as_number_format,
     as_patterns,
     as_scale_rule,
     as_thread_count,
     check_defaults,
+    describe_job,
     make_element_rules,
 )
-from .containers.registry import open_container
-from .containers.target import check_target
-from .execution.budget import check_least, choose_chunks
 from .execution.runners import Cluster, Runner, Threads
 from .execution.steps import Steps
 from .files.atomic_output import Staging, check_space
 from .files.errors import FileError, naming
-from .files.limits import BASE, PER_TENSOR, Limits, parse_size
-from .files.resumable_output import ResumableStaging
-from .job_description import describe_job
-from .planning.adapters import ADAPTER, is_adapter
-from .planning.description_changes import description_changes
-from .planning.plan_casts import plan_conversion
-from .planning.plan_code_change import plan_code_change
-from .planning.plan_recipe import plan_recipe
-from .planning.plan_relabel import LAYOUTS, plan_relabel
-from .planning.quantization_config import add_descriptions, remove_descriptions, set_dtype
+from .files.resume import ResumableStaging
+from .memory_limit import BASE, PER_TENSOR, Limits, check_least, choose_chunks, parse_size
+from .planning.plan_for_fnuz import plan_code_change
+from .planning.plan_for_format import plan_conversion
+from .planning.plan_for_layout import LAYOUTS, plan_relabel
+from .planning.plan_for_recipe import plan_recipe
 from .progress import Callback, ProgressName, as_progress, make_progress
-from .recipes.fnuz import CodeChange
-from .recipes.registry import choose_scale_rule, find_change, find_recipe
-from .report import Report
+from .recipes import CodeChange, choose_scale_rule, find_change, find_recipe
 
 __all__ = ["LayoutName", "RecipeName", "convert", "parse_size"]
 
@@ -271,7 +274,9 @@ def convert(
                 container, rules, as_patterns(include, "include"), as_patterns(exclude, "exclude"), raw
             )
         tensor_count = max(len(container.tensors), len(plan.tensor_plans))
-        n, chunk_bytes = choose_chunks(plan, memory, n, BASE + PER_TENSOR * tensor_count)
+        n, chunk_bytes = choose_chunks(
+            [one.operation for one in plan.tensor_plans], memory, n, BASE + PER_TENSOR * tensor_count
+        )
     plan.remarks += container.remarks
     if container.part and plan.descriptions:
         plan.remarks.append("what config.json says of modules that are not quantized is true of this part alone")

@@ -1,29 +1,39 @@
-"""Arguments of the public functions on checkpoints: what they may be, and errors that name the parameter."""
+"""What parameters of `convert`, `open`, `inspect` and `check` may be, and which of them decide what is written."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from typing import Any
 
-from ..backends.thread_count import get_num_threads
-from ..spec.formats import NUMBERS, Format, as_format
+from ..backends.threads import get_num_threads
+from ..spec.formats import NUMBERS, Format, as_format, is_in_table
 from ..spec.operator_versions import NEWEST, check_alone
 from ..spec.rounding_modes import FIRST, ROUND_MODES, check_rounding, rounding_arguments
 from ..spec.scalar_arguments import as_flag, as_integer, shown
 from ..spec.scale_rules import SCALE_RULES
-from .element_rules import SCALE_FORMATS, ElementRules, parse_scale_layout
-from .planning.name_patterns import NamePatterns
+from .containers.container import Container, InMemory
+from .files.resume import Job
+from .schemes.cast import ElementRules
+from .schemes.scale_grid import SCALE_FORMATS, parse_scale_layout
+from .weights.tensor_selection import NamePatterns
 
 __all__ = [
     "ROUNDING", "as_number_format", "as_patterns", "as_scale_rule", "as_thread_count", "check_defaults",
-    "make_element_rules",
+    "describe_job", "make_element_rules",
 ]  # fmt: skip
 
 ROUNDING = ("rounding", "overflow", "nan", "seed", "random_bits")
 """The parameters of `convert` that are rules beyond ONNX."""
 
 MOST_THREADS = 1024
+
+FORMATS, PATTERNS = ("to", "source", "scale_format"), ("keep", "also", "include", "exclude")
+"""Parameters of `convert` that can be said in several ways."""
+
+UNDECISIVE = ("src", "dst", "threads", "max_memory", "dry_run", "overwrite", "verify", "progress", "dask", "resume")
+"""Parameters of `convert` that do not decide what is written; the source is compared by its files."""
 
 
 def as_thread_count(threads: object) -> int:
@@ -95,3 +105,18 @@ def check_defaults(other: str, values: Mapping[str, object], defaults: Mapping[s
         is_empty = isinstance(value, (str, list, tuple)) and not value
         if value is not default and not is_empty and not (type(value) is type(default) and value == default):
             raise ValueError(f"`{name}` must be {default!r} where there is a `{other}`; got {shown(value)}")
+
+
+def describe_job(arguments: Mapping[str, object], container: Container) -> Job:
+    """Return the version, the arguments of `convert` and the files that decide what is written."""
+    options = {name: _text(name, value) for name, value in arguments.items() if name not in UNDECISIVE}
+    places = [one.location for one in container.tensors]
+    files = {one.path for one in places if not isinstance(one, InMemory)}
+    return Job(version("lowprec"), options, files if container.path.is_dir() else {*files, container.path})
+
+
+def _text(name: str, value: object) -> str:
+    if name in FORMATS and value is not None:
+        fmt = as_format(value, parameter=name)
+        return repr(fmt.name if is_in_table(fmt) else fmt)  # two described formats may have one name
+    return repr(list(as_patterns(value, name).patterns) if name in PATTERNS else value)

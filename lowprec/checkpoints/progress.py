@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from ..spec.scalar_arguments import shown
 
-__all__ = ["Callback", "Progress", "ProgressName", "STYLES", "as_progress", "make_progress", "size_text"]
+__all__ = ["STYLES", "Callback", "Progress", "ProgressName", "as_progress", "make_progress", "size_text"]
 
 ProgressName = Literal["auto", "bar", "plain", "none"]
 """How the progress of a conversion is shown."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from ..checkpoints.containers.array_files import read_array, write_array
 from ..checkpoints.containers.npz_archive import numpy_has
-from ..checkpoints.containers.target import check_array_target
+from ..checkpoints.containers.target_path import check_array_target
 from ..ops.cast import cast
-from ..ops.codes import encode
+from ..ops.encode_pack import encode
 from .messages import print_result
 from .shared_arguments import FORMAT_HELP, number_format, rounding_keywords, source_format
 

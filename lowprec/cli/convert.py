@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ..checkpoints.conversion import convert
-from ..checkpoints.element_rules import SCALE_FORMATS, parse_scale_layout
+from ..checkpoints.conversion_report import Report, ReportFile
 from ..checkpoints.inspection import as_text, inspect, inspect_with_headline
-from ..checkpoints.planning.plan_relabel import LAYOUTS
+from ..checkpoints.planning.plan_for_layout import LAYOUTS
 from ..checkpoints.progress import STYLES
-from ..checkpoints.recipes.registry import find_change, find_recipe
-from ..checkpoints.report import Report
-from ..checkpoints.report_file import ReportFile
+from ..checkpoints.recipes import find_change, find_recipe
+from ..checkpoints.schemes.scale_grid import SCALE_FORMATS, parse_scale_layout
 from ..spec.scale_rules import SCALE_RULES
 from .messages import print_result, with_options
 from .shared_arguments import byte_size, number_format, rounding_keywords, source_format

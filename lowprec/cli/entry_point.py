@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 
 from .. import __version__
+from .._instruction_set_choice import problems
 from ..backends.build_info import build_info
-from ..backends.environment import problems
 from ..checkpoints.files.errors import FileError
 from . import cast, check, conformance, convert, demo, explain, explore, formats, loss, recipes
 from .messages import drop_output, with_options

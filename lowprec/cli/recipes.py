@@ -8,13 +8,11 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..checkpoints.containers.tensors import InMemory, StoredTensor
-from ..checkpoints.layouts.engine_limits import limits
+from ..checkpoints.checking.readers import limits
+from ..checkpoints.containers.container import InMemory, StoredTensor
 from ..checkpoints.progress import size_text
-from ..checkpoints.recipes.fnuz import CodeChange
-from ..checkpoints.recipes.recipe import Recipe
-from ..checkpoints.recipes.registry import CHANGES, RECIPES, find_recipe
-from ..checkpoints.schemes.scheme_text import scheme_text
+from ..checkpoints.recipes import CHANGES, RECIPES, CodeChange, Recipe, find_recipe
+from ..checkpoints.schemes.scheme import scheme_text
 from ..spec.formats import BFLOAT16
 
 __all__ = ["add_command", "change_text", "recipe_text", "table_text"]

@@ -7,7 +7,7 @@ import contextlib
 import re
 from typing import Any
 
-from ..checkpoints.files.limits import parse_size
+from ..checkpoints.memory_limit import parse_size
 from ..spec.formats import NUMBERS, Format, as_format, names_near, one_of
 from ..spec.operator_versions import NEWEST
 from ..spec.p3109 import has_p3109_shape, p3109_problem

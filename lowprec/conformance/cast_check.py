@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.codes import encode
+from ..ops.encode_pack import encode
 from ..reference.exact_cast import Value
 from ..reference.whole_arrays import Codes, expected_rounded, is_power
 from ..spec.formats import FLOAT64, ONNX_NUMERIC, Format, NaNRule, as_format

@@ -18,8 +18,8 @@ import numpy as np
 
 from .._kernels import available_isas, isa, use_isa
 from ..backends import array_api
-from ..backends.job import Job
-from ..ops.codes import encode
+from ..backends.jobs import Job
+from ..ops.encode_pack import encode
 from ..plans.cast_plan import ENCODE, CastOptions, resolve
 from ..reference.exact_cast import encode as exact_code
 from ..reference.exact_values import bracket, decode, finite_count, magnitude_of

@@ -16,9 +16,9 @@ import numpy as np
 
 from .._kernels import available_isas, isa, use_isa
 from ..ops import cast
-from ..ops.blocks import mx_quantize
-from ..ops.codes import encode
-from ..ops.onnx_operators import onnx_dequantize_linear, onnx_quantize_linear
+from ..ops.encode_pack import encode
+from ..ops.mx import mx_quantize
+from ..ops.quantize_linear import onnx_dequantize_linear, onnx_quantize_linear
 from ..reference.philox import random_words
 from ..reference.whole_arrays import Codes
 from ..spec.formats import (

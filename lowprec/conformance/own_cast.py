@@ -12,8 +12,8 @@ from .. import reference
 from .._notebook_display import count_text, html_block, html_lines
 from ..explanation import Explanation, explain
 from ..ops.cast import cast
-from ..ops.codes import decode, encode
-from ..ops.interchange import to_numpy
+from ..ops.encode_pack import decode, encode
+from ..ops.to_library import to_numpy
 from ..reference.exact_values import Value, number_text
 from ..reference.whole_arrays import Codes, expected_rounded
 from ..spec.formats import FLOAT64, NUMBERS, Format, as_format, is_in_table

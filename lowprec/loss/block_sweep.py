@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._notebook_display import aligned_table, html_block, html_table
-from ..arrays.libraries import format_of, namespace
-from ..ops.blocks import mx_dequantize, mx_quantize
+from ..arrays.libraries import namespace
+from ..arrays.storage_dtypes import format_of
 from ..ops.cast import cast
+from ..ops.mx import mx_dequantize, mx_quantize
 from ..ops.nvfp4 import nvfp4_dequantize, nvfp4_quantize
 from ..plans.block_plan import element_format
 from ..spec.formats import (

@@ -11,13 +11,13 @@ import numpy as np
 
 from .._float_mode import default_mode
 from .._notebook_display import facts_html
-from ..arrays.libraries import format_of, namespace
+from ..arrays.libraries import namespace
+from ..arrays.storage_dtypes import format_of
 from ..ops.cast import cast
-from ..ops.codes import decode, encode
-from ..ops.interchange import held_codes
-from ..ops.quantized import Quantized
-from ..ops.quantized_parts import QuantizedParts
+from ..ops.encode_pack import decode, encode
+from ..ops.quantize import Quantized, QuantizedParts
 from ..ops.scales import largest_magnitudes, scale_codes
+from ..ops.to_library import held_codes
 from ..spec.formats import BLOCK_FORMATS, FORMATS, Format, as_format
 from ..spec.old_names import renamed
 from ..spec.packing import packed_bytes

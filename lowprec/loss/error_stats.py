@@ -13,10 +13,10 @@ import numpy as np
 from .. import _kernels
 from .._float_mode import default_mode
 from .._notebook_display import fact_name, fact_text, facts_html
-from ..backends.blocks import as_bytes, to_single
 from ..backends.cpu import run
-from ..backends.job import Job
-from ..backends.program import make_program
+from ..backends.ggml_blocks import as_bytes, to_single
+from ..backends.jobs import Job
+from ..backends.kernels_of_plan import make_program
 from ..backends.scales_for_kernels import ready_scales, resolve_operands
 from ..plans.cast_plan import make_plan
 from ..plans.plan import Plan

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.libraries import format_of
+from ..arrays.storage_dtypes import format_of
 from ..ops.cast import cast
-from ..ops.codes import encode
-from ..ops.interchange import to_numpy
-from ..ops.quantize import dequantize_linear, quantize_linear
-from ..ops.quantized_parts import QuantizedParts, parts_of
+from ..ops.encode_pack import encode
+from ..ops.quantize import QuantizedParts, parts_of
+from ..ops.quantize_linear import dequantize_linear, quantize_linear
 from ..ops.scales import absmax_scale
+from ..ops.to_library import to_numpy
 from ..spec.formats import FLOAT32, FLOAT64, Format
 from ..spec.packing import packed_bytes
 from ..spec.scalar_arguments import as_integer

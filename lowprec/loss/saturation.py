@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._float_mode import default_mode
-from ..arrays.array_words import array_kind
-from ..arrays.libraries import namespace
-from ..backends.array_api_random import random_numbers
-from ..backends.array_api_values import Library
+from ..arrays.libraries import array_kind, namespace
+from ..backends.array_api.cast import Library
+from ..backends.array_api.rounding import random_numbers
 from ..ops.cast import cast
 from ..spec.formats import FLOAT64, Format, as_format
 from ..spec.memo import CACHED

@@ -13,7 +13,7 @@ import onnx.defs
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from ..arrays.libraries import format_of
+from ..arrays.storage_dtypes import format_of
 from .nodes import NODES
 from .tensor_protos import KINDS
 

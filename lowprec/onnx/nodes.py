@@ -11,8 +11,8 @@ import onnx.defs
 from onnx.reference.op_run import OpRun
 
 from ..ops.cast import bitcast, cast, cast_like
-from ..ops.onnx_operators import onnx_dequantize_linear, onnx_quantize_linear
-from ..ops.quantize import dynamic_quantize_linear
+from ..ops.dynamic_quantize_linear import dynamic_quantize_linear
+from ..ops.quantize_linear import onnx_dequantize_linear, onnx_quantize_linear
 
 __all__ = ["NODES"]
 

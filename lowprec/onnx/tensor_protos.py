@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from ..arrays.libraries import format_of
-from ..ops.codes import pack, unpack
+from ..arrays.storage_dtypes import format_of
+from ..ops.encode_pack import pack, unpack
 from ..spec.formats import NUMBERS, Format, Kind, as_format
 from ..spec.packing import packed_bytes
 

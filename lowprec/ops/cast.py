@@ -6,12 +6,14 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..arrays.libraries import Array, format_of, namespace, reinterpret
+from ..arrays.array_memory import reinterpret
+from ..arrays.libraries import Array, namespace
+from ..arrays.storage_dtypes import format_of
 from ..arrays.torch_tensors import dispatched, eager, transformed
+from ..backends.backend_choice import dispatch
 from ..backends.call_cache import CASTS, CallKey, is_tensor_in_memory
-from ..backends.dispatch import dispatch
-from ..backends.job import Job
-from ..plans.cast_plan import CAST, CAST_LIKE, TEXT, CastOptions, resolve, resolve_bits
+from ..backends.jobs import Job
+from ..plans.cast_plan import CAST, CAST_LIKE, TEXT, CastOptions, resolve, resolve_bits, rounding_arguments
 from ..plans.plan import copy_plan
 from ..spec.operator_versions import NEWEST
 from ..spec.rounding_modes import (
@@ -23,7 +25,6 @@ from ..spec.rounding_modes import (
     RoundModeName,
     named_arguments,
 )
-from .seed_arguments import rounding_arguments
 
 __all__ = ["bitcast", "cast", "cast_like"]
 
@@ -135,9 +136,9 @@ def cast(
         and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
     )  # fmt: skip
     if dispatched(x, out):
-        from . import torch_traced
+        from .. import torch_ops
 
-        return torch_traced.cast(
+        return torch_ops.cast(
             x, to, source=source, saturate=saturate, round_mode=round_mode, opset=opset, out=out,
             **({} if in_onnx else named_arguments(*rules)),
         )  # fmt: skip
@@ -216,11 +217,11 @@ def cast_like(
         and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
     )  # fmt: skip
     if dispatched(x, like, out):
-        from . import torch_traced
+        from .. import torch_ops
 
         options = {"saturate": saturate, "round_mode": round_mode, "opset": opset}
         more = {} if in_onnx else named_arguments(*rules)
-        return torch_traced.cast_like(x, like, source=source, out=out, **options, **more)
+        return torch_ops.cast_like(x, like, source=source, out=out, **options, **more)
     namespace(like, "like")
     named = format_of(like.dtype, names=("like", "like"), kinds=TEXT)
     beyond, stream = (None, None) if in_onnx else rounding_arguments(*rules)
@@ -273,9 +274,9 @@ def bitcast(x: Array, to: object, *, source: object = None, opset: int = NEWEST)
     [1065353216, 2147483648]
     """
     if type(x) is not ndarray and dispatched(x):
-        from . import torch_traced
+        from .. import torch_ops
 
-        return torch_traced.bitcast(x, to, source=source, opset=opset)
+        return torch_ops.bitcast(x, to, source=source, opset=opset)
     xp = namespace(x)
     stored, target = resolve_bits(x.dtype, source, to, opset)
     if target.bits >= 8:

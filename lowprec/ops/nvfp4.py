@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 from numpy import generic, ndarray
 
-from ..arrays.libraries import Array, format_of, namespace
+from .._float_mode import default_mode
+from ..arrays.array_memory import to_host, to_library
+from ..arrays.libraries import Array, has_host_memory, is_traced, match_library, namespace
+from ..arrays.storage_dtypes import format_of
 from ..arrays.torch_tensors import dispatched, eager, transformed
-from ..backends.array_calls import NVFP4, block_call, remember, run_known
-from ..backends.block_decode import block_scales, decode_elements
-from ..backends.block_quantize import run_blocks
-from ..backends.swizzle import unswizzle
+from ..backends.backend_choice import run_blocks
+from ..backends.call_cache import NVFP4, block_call, remember, run_known
+from ..backends.cublas_scale_order import unswizzle
+from ..backends.jobs import BlockJob
+from ..backends.mx_nvfp4_blocks import block_scales, decode_elements
+from ..backends.scales_for_kernels import plain_operand
+from ..plans.block_plan import block_axis, check_global_scale, nvfp4_options, output_format, scale_shape
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32, FLOAT64
+from ..spec.packing import check_packed, shape_of
 from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, FIRST, RoundingName
 from ..spec.scalar_arguments import as_flag, shown
 from ..spec.scale_rules import Nvfp4RuleName, SpecialsName
-from .block_arguments import (
-    block_axis,
-    check_results,
-    check_scales,
-    global_scale_argument,
-    nvfp4_options,
-    output_format,
-    scale_shape,
-)
 from .cast import cast
-from .packed_arguments import check_packed, shape_of
+from .mx import check_results, check_scales
 
-__all__ = ["nvfp4_dequantize", "nvfp4_quantize"]
+__all__ = ["global_scale_argument", "nvfp4_dequantize", "nvfp4_quantize"]
 
 
 @eager
@@ -128,15 +128,15 @@ def nvfp4_quantize(
         "random_bits": random_bits, "offset": offset, "specials": specials, "swizzled": swizzled, "packed": packed,
     }  # fmt: skip
     if not in_numpy and dispatched(x, global_scale, *(out if isinstance(out, tuple) else ())):
-        from . import torch_traced
+        from .. import torch_ops
 
-        return torch_traced.nvfp4_quantize(x, global_scale=global_scale, out=out, **options)
+        return torch_ops.nvfp4_quantize(x, global_scale=global_scale, out=out, **options)
     namespace(x)
     checked = nvfp4_options(x.dtype, x.ndim, **options)
     if checked.plan.source == FLOAT64:
         return nvfp4_quantize(cast(x, FLOAT32), global_scale=global_scale, out=out, **options)  # type: ignore[arg-type]
     factor = None if global_scale is None else global_scale_argument(global_scale, x)
-    job = checked.job(x, factor)
+    job = BlockJob(x, global_scale=factor, **checked._asdict())
     elements, scales, factor = run_blocks(check_results(job, out))
     if not isinstance(global_scale, generic):
         remember(NVFP4, x, given, partial(block_call, job), global_scale)
@@ -206,9 +206,9 @@ def nvfp4_dequantize(
     [0.25, -3.0, 1.5, 3.0]
     """
     if type(elements) is not ndarray and dispatched(elements, scales, global_scale):
-        from . import torch_traced
+        from .. import torch_ops
 
-        return torch_traced.nvfp4_dequantize(
+        return torch_ops.nvfp4_dequantize(
             elements, scales, global_scale, axis=axis, block_size=block_size, output_dtype=output_dtype,
             packed=packed, shape=shape, swizzled=swizzled,
         )  # fmt: skip
@@ -230,3 +230,34 @@ def nvfp4_dequantize(
     if tiles:
         divisors = unswizzle(namespace(divisors).reshape(divisors, (-1,)), wanted, where)
     return decode_elements(elements, divisors, FLOAT4_E2M1FN, (where, block), target, lengths)
+
+
+@default_mode
+def _check_factor(factor: np.ndarray[Any, Any]) -> None:
+    value = float(factor)
+    if not 0 < value < math.inf:
+        raise ValueError(f"`global_scale` must be a positive finite float32; got {shown(value)}")
+
+
+@default_mode
+def _single(number: Any) -> np.ndarray[Any, Any]:
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(number if -1e39 < number < 1e39 else math.inf, np.float32)
+
+
+def global_scale_argument(global_scale: Any, x: Any) -> Any:
+    """Return the global scale as a 0-d float32 array of the library of `x`, or raise TypeError or ValueError.
+
+    It must be positive and finite; what a traced or a lazy array or one on a device holds is not looked at.
+    """
+    xp = namespace(x)
+    global_scale = plain_operand(global_scale, None, "global_scale")
+    if isinstance(global_scale, (int, float)):
+        rounded = _single(global_scale)
+        _check_factor(rounded)
+        return to_library(rounded.view(np.uint32), FLOAT32, x)
+    factor = match_library(global_scale, x, "global_scale")
+    check_global_scale(factor.dtype, tuple(factor.shape))
+    if has_host_memory(factor) and not is_traced(factor):
+        _check_factor(to_host(factor).view(np.float32).reshape(()))
+    return xp.reshape(factor, ())

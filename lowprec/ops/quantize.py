@@ -1,348 +1,555 @@
-"""The public QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: documentation, checks, one call."""
+"""`quantize`: scales and codes of an array in one call; `Quantized`, what it returns; `dequantize`, the way back."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+import numpy as np
 from numpy import ndarray
 
-from ..arrays.libraries import Array, format_of, is_torch, namespace
-from ..arrays.torch_tensors import dispatched, eager, transformed
-from ..backends.call_cache import DEQUANTIZED, QUANTIZED
-from ..backends.scales_for_kernels import is_number, plain_operand
-from ..spec.formats import BFLOAT16, FLOAT16, FLOAT32, NUMERIC
-from ..spec.operator_versions import NEWEST, QUANTIZE, takes_codes, unless_undefined, version_of
+from .._notebook_display import html_table
+from ..arrays.libraries import is_torch, namespace
+from ..arrays.torch_tensors import dispatched, eager
+from ..plans.quantize_plan import LINEAR, check_values_format, plan_quantize, scheme_of
+from ..spec.formats import BLOCK_FORMATS, FLOAT32, NVFP4, UINT8, Format, as_format, element_of
+from ..spec.memo import CACHED
 from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, FIRST, NaNName, OverflowName, RoundingName
-from ..spec.scalar_arguments import shown
-from .dynamic_quantize import range_of
-from .onnx_operators import onnx_dequantize_linear, onnx_quantize_linear
+from ..spec.scale_rules import BlockRuleName
+from .cast import cast
+from .encode_pack import decode, unpack
+from .mx import mx_dequantize, mx_quantize
+from .nvfp4 import nvfp4_dequantize, nvfp4_quantize
+from .quantize_linear import onnx_dequantize_linear, onnx_quantize_linear
+from .scales import absmax_scale, minmax_scale
+from .to_library import held_codes
 
-__all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]
-
-_OUTPUT_DTYPE_SINCE = 21
-"""The first opset in which QuantizeLinear has the attribute; before, the zero point decides, or uint8."""
-
-_VALUES_TYPE_SINCE = 23
-"""The first opset in which DequantizeLinear has it."""
-
-_NAMING_ONE = {fmt.name for fmt in NUMERIC if takes_codes(fmt)} - {"uint8", "uint16", "int8"}
-"""Dtypes of quantized arrays; those left out hold codes of other formats, too."""
-
-_VALUES_TYPES = {fmt.name for fmt in (FLOAT32, FLOAT16, BFLOAT16)}
+__all__ = ["Quantized", "QuantizedParts", "dequantize", "parts_of", "quantize", "register_pytrees"]
 
 
-def _required_axis(axis: Any, block_size: Any, scale: Any, rank: int) -> Any:
-    """Return the axis as ONNX's operators need it, () where the scale has the rank of `x`; or raise ValueError.
+@dataclass(frozen=True, eq=False, repr=False)
+class Quantized:
+    """A quantized array: its codes, their scales, and which elements share a scale.
 
-    No length is read where torch has symbols for them, but that it is 1.
+    What `quantize` returns and `dequantize` takes. It unpacks to codes and scale, and to a zero point or a global scale
+    as a third where there is one: ``codes, scale = lp.quantize(x, "int8")``. It is a pytree of torch and of JAX, whose
+    leaves are the arrays, and can be pickled where they can.
+
+    Attributes
+    ----------
+    codes : array
+        In the shape of the values, with the dtype `storage_dtype` says; 1-D uint8 where packed.
+    scale : array
+        The scales: 0-d, 1-D along the axis, or one for each block, as `absmax_scale`, `mx_quantize` and
+        `nvfp4_quantize` return them.
+    zero_point : array or None
+        Of the format of the codes, in the shape of the scales.
+    global_scale : array or None
+        float32, 0-d: the second scale of NVFP4.
+    to : str or Format
+        What was quantized to: the name of a format or of a block format; a described format that is not registered.
+    axis : int, tuple of int or None
+        Which axis has scales, from 0 up, or along which the blocks lie; None where all elements share one.
+    block_size : int or tuple of int
+        Elements along the axis that share a scale; 0 where there are no blocks.
+    rank : int
+        How many axes the values have. Codes with more are stacked, as `vmap` returns them.
+    packed_shape : tuple of int or None
+        The shape of the values where the codes are packed.
+    scale_format : str
+        The format of the scales.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> q = lp.quantize(np.array([[1.0, 7.0], [-14.0, 5.0]], np.float32), "int4", axis=0)
+    >>> q.codes.astype(int).tolist(), q.scale.tolist()
+    ([[1, 7], [-7, 2]], [1.0, 2.0])
+    >>> q.dequantize().tolist()
+    [[1.0, 7.0], [-14.0, 4.0]]
     """
-    scale_rank: int = 0 if is_number(scale) else getattr(scale, "ndim", 0)
-    if not (isinstance(block_size, int) and block_size == 0):
-        if axis is None and rank > 1:
-            raise ValueError(f"`axis` must be given where there is a `block_size`; got None with {shown(block_size)}")
-        return 1 if axis is None else axis
-    if scale_rank == rank > 1:
-        return ()
-    if axis is not None:
-        return axis
-    if rank > 1 and scale_rank and not (scale_rank == 1 and scale.shape[0] == 1):
-        raise ValueError(
-            "`axis` must be the axis of `x` along which each index has its scale, where there is more than one and "
-            f"`scale` lacks the {rank} dimensions of `x`; got None with a scale of {scale_rank} dimensions"
+
+    codes: Any
+    scale: Any
+    zero_point: Any = None
+    global_scale: Any = None
+    to: str | Format = "int8"
+    axis: int | tuple[int, ...] | None = None
+    block_size: int | tuple[int, ...] = 0
+    rank: int = 0
+    packed_shape: tuple[int, ...] | None = None
+    scale_format: str = FLOAT32.name
+
+    @property
+    def format(self) -> Format:
+        """The format of the codes."""
+        return element_of(self.to, "to")
+
+    @property
+    def scheme(self) -> str:
+        """How codes and scales make values: ``"linear"``, ``"mx"`` or ``"nvfp4"``."""
+        return scheme_of(self.to)
+
+    @property
+    def packed(self) -> bool:
+        """Whether the codes are packed."""
+        return self.packed_shape is not None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the values."""
+        return tuple(self.codes.shape) if self.packed_shape is None else self.packed_shape
+
+    def dequantize(self, to: object = "float32", *, out: Any = None) -> Any:
+        """Return the values; `lowprec.dequantize` says how.
+
+        Parameters
+        ----------
+        to, out
+            As in `lowprec.dequantize`.
+
+        Returns
+        -------
+        array
+            The values, in the library of the codes.
+        """
+        return dequantize(self, to=to, out=out)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(_arrays(self))
+
+    def __repr__(self) -> str:
+        return f"Quantized({', '.join(f'{name}={text}' for name, text in self._facts())})"
+
+    def _repr_html_(self) -> str:
+        return html_table([(), *self._facts()], "quantized array")
+
+    def _facts(self) -> list[tuple[str, str]]:
+        to = self.to if isinstance(self.to, str) else self.to.name
+        facts = [("to", to), ("shape", str(tuple(map(int, self.shape))))]
+        if self.axis is not None:
+            facts.append(("axis", str(self.axis)))
+        if self.block_size:
+            facts.append(("block_size", str(self.block_size)))
+        if self.packed:
+            facts.append(("packed", "True"))
+        for name in ("codes", "scale", "zero_point", "global_scale"):
+            array = getattr(self, name)
+            if array is not None:
+                facts.append((name, f"{array.dtype} {tuple(array.shape)}"))
+        return facts
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: _picklable(value) for name, value in self.__dict__.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({name: _unpickled(value) for name, value in state.items()})
+        register_pytrees()
+
+
+class _View(NamedTuple):
+    """A tensor of a dtype that torch does not pickle, as one of integers."""
+
+    tensor: Any
+    dtype: Any
+
+
+def _picklable(value: Any) -> Any:
+    if not is_torch(value) or not str(value.dtype).startswith(("torch.float8", "torch.uint16")):
+        return value
+    torch = sys.modules["torch"]
+    return _View(value.view(torch.uint8 if value.itemsize == 1 else torch.int16), value.dtype)
+
+
+def _unpickled(value: Any) -> Any:
+    return value.tensor.view(value.dtype) if isinstance(value, _View) else value
+
+
+# ---- pytrees
+
+
+def _arrays(quantized: Quantized) -> tuple[Any, ...]:
+    codes, scale, zero, factor = quantized.codes, quantized.scale, quantized.zero_point, quantized.global_scale
+    if zero is not None:
+        return codes, scale, zero
+    return (codes, scale) if factor is None else (codes, scale, factor)
+
+
+def _context(quantized: Quantized) -> tuple[Any, ...]:
+    third = "zero_point" if quantized.zero_point is not None else "global_scale"
+    q = quantized
+    return third, q.to, q.axis, q.block_size, q.rank, q.packed_shape, q.scale_format
+
+
+def _restored(arrays: Any, context: Any) -> Quantized:
+    codes, scale, *third = arrays
+    name, to, *sharing = context
+    zero, factor = (*third, None) if name == "zero_point" else (None, *third) if third else (None, None)
+    return Quantized(codes, scale, zero, factor, to, *sharing)
+
+
+_registered: set[str] = set()
+
+
+@eager
+def register_pytrees() -> None:
+    """Let torch and JAX, where they are imported, look into what `quantize` returns."""
+    if "jax" in sys.modules and "jax" not in _registered:
+        _registered.add("jax")
+        sys.modules["jax"].tree_util.register_pytree_node(
+            Quantized, lambda one: (_arrays(one), _context(one)), lambda context, arrays: _restored(arrays, context)
         )
-    return 1
+    if "torch" in sys.modules and "torch" not in _registered:
+        _registered.add("torch")
+        pytree = sys.modules["torch"].utils._pytree
+
+        def tuples(value: Any) -> Any:
+            return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+        pytree.register_pytree_node(
+            Quantized,
+            lambda one: (list(_arrays(one)), _context(one)),
+            _restored,
+            serialized_type_name="lowprec.Quantized",
+            to_dumpable_context=json.dumps,
+            from_dumpable_context=lambda text: tuples(json.loads(text)),
+            flatten_with_keys_fn=lambda one: (
+                [(pytree.SequenceKey(place), array) for place, array in enumerate(_arrays(one))], _context(one)
+            ),
+        )  # fmt: skip
 
 
-def _dtype_name(out: Any) -> str:
-    """Return the name of the dtype of an array, '' where there is none; NumPy prints other byte orders as codes."""
-    dtype = getattr(out, "dtype", "")
-    return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+# ---- the way back
 
 
-def _required_type(output_dtype: object, zero_point: Any, out: Any, opset: object) -> Any:
-    """Return the type of a quantized array, None where the zero point or the opset decides; or raise ValueError."""
-    if unless_undefined(output_dtype) is not None:
-        return output_dtype
-    if zero_point is not None and not is_number(plain_operand(zero_point, QUANTIZE, "zero_point")):
-        return None
-    if isinstance(opset, int) and opset < _OUTPUT_DTYPE_SINCE:
-        return None
-    held = _dtype_name(out)
-    if held in _NAMING_ONE:
-        return held
-    came = "None" if zero_point is None else f"None with a zero point, {shown(zero_point)}, that has no type"
-    also = f" and `out` of {held}, which names no format that is meant for certain" if held else ""
-    raise ValueError(
-        "`output_dtype` must be the format of the result, such as 'int8', unless `zero_point` is an "
-        f"array of that type; got {came}{also}"
+def dequantize(quantized: Quantized, *, to: object = "float32", out: Any = None) -> Any:
+    """Return the values of what `quantize` returned: codes, less their zero points, times their scales.
+
+    As `dequantize_linear`, `mx_dequantize` and `nvfp4_dequantize` do it: the product is rounded to float32, and once
+    more to the type of the result. NaN, Inf and -0 behave as there.
+
+    Parameters
+    ----------
+    quantized : Quantized
+        What `quantize` returned. Loose codes are for those three functions.
+    to : str, int, dtype or Format
+        float32, float16 or bfloat16.
+    out : array, optional
+        Where the result goes: of the library, device, shape and dtype that the result would have.
+
+    Returns
+    -------
+    array
+        The values, in the library and on the device of the codes.
+
+    Raises
+    ------
+    TypeError
+        If `quantized` is nothing that `quantize` returned.
+    ValueError
+        If `to` is another format, or `out` does not fit.
+
+    Notes
+    -----
+    Source: ONNX DequantizeLinear, version 28; OCP Microscaling Formats (MX) 1.0; as `nvfp4_quantize`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> q = lp.quantize(np.array([0.0, 1.0, 2.55], np.float32), "uint8", zero_point=True)
+    >>> lp.dequantize(q, to="float16").tolist()
+    [0.0, 1.0, 2.55078125]
+    """
+    if not isinstance(quantized, Quantized):
+        wanted = "what `lowprec.quantize` returned (loose codes: `dequantize_linear`, `mx_dequantize`, …)"
+        raise TypeError(f"`quantized` must be {wanted}; got {type(quantized).__name__}")
+    q = quantized
+    name = _target_name(q.codes, to)
+    rank = q.codes.ndim if q.packed_shape is None else q.rank + q.codes.ndim - 1
+    if rank > q.rank:
+        xp = namespace(q.codes, "quantized")
+        rows = [dequantize(_at(q, row), to=to) for row in range(q.codes.shape[0])]
+        values = xp.stack(rows)
+        return values if out is None else cast(values, name, out=out)
+    axis: Any = q.axis
+    if axis is not None and rank < q.rank:  # within a `vmap`
+        axis = axis - q.rank + rank if isinstance(axis, int) else tuple([one - q.rank + rank for one in axis])
+    packing: dict[str, Any] = {"packed": q.packed_shape is not None, "shape": q.packed_shape}
+    if q.scheme == LINEAR:
+        return onnx_dequantize_linear(
+            q.codes, q.scale, q.zero_point, source=q.to, scale_format=q.scale_format,
+            axis=1 if axis is None else axis, block_size=q.block_size, output_dtype=name, out=out, **packing,
+        )  # fmt: skip
+    how = {"axis": axis, "block_size": q.block_size, "output_dtype": name, **packing}
+    if q.scheme == NVFP4:
+        values = nvfp4_dequantize(q.codes, q.scale, q.global_scale, **how)
+    else:
+        values = mx_dequantize(q.codes, q.scale, source=q.format.name, **how)
+    return values if out is None else cast(values, name, out=out)
+
+
+def _target_name(codes: Any, to: object) -> str:
+    if type(codes) is not ndarray and dispatched(codes):
+        from .. import torch_ops
+
+        return str(torch_ops.check_values_format(to))
+    return check_values_format(to)
+
+
+def _at(quantized: Quantized, row: int) -> Quantized:
+    """Return one of those that are stacked along the first axis of all arrays."""
+    codes, scale, zero, factor = (
+        None if one is None else one[row, ...]
+        for one in (quantized.codes, quantized.scale, quantized.zero_point, quantized.global_scale)
     )
+    q = quantized
+    return Quantized(codes, scale, zero, factor, q.to, q.axis, q.block_size, q.rank, q.packed_shape, q.scale_format)
 
 
-def _values_type(output_dtype: object, out: Any, opset: object) -> object:
-    """Return the type of a dequantized array, None where the scale decides."""
-    if output_dtype is None and out is not None and not (isinstance(opset, int) and opset < _VALUES_TYPE_SINCE):
-        held = _dtype_name(out)
-        return held if held in _VALUES_TYPES else None
-    return output_dtype
+Array = np.ndarray[Any, Any]
 
 
-def quantize_linear(
-    x: Array,
-    scale: Any,
-    zero_point: Any = None,
+class QuantizedParts(NamedTuple):
+    """A quantized array in host memory.
+
+    Attributes
+    ----------
+    codes, format : numpy.ndarray, Format
+        Not packed, in the dtype of the format.
+    scale, scale_format : numpy.ndarray, Format
+        Of the shape that it has with the codes.
+    zero_point : numpy.ndarray or None
+        In the dtype of the format, of the shape of `scale`.
+    global_scale : numpy.ndarray or None
+        float32, one element.
+    axis, block_size
+        As in `absmax_scale`: what shares a scale.
+    scheme : str
+        ``"linear"``, ``"mx"`` or ``"nvfp4"``.
+    """
+
+    codes: Array
+    format: Format
+    scale: Array
+    scale_format: Format
+    zero_point: Array | None
+    global_scale: Array | None
+    axis: Any
+    block_size: Any
+    scheme: str
+
+    @property
+    def operands(self) -> tuple[tuple[Array, Format], ...]:
+        """The arrays besides the codes, with their formats."""
+        zero = () if self.zero_point is None else ((self.zero_point, self.format),)
+        factor = () if self.global_scale is None else ((self.global_scale, FLOAT32),)
+        return ((self.scale, self.scale_format), *zero, *factor)
+
+    @property
+    def is_fixed_point(self) -> bool:
+        """Whether the codes are integers that count 64ths, as those of MXINT8."""
+        return self.scheme == "mx" and self.format.is_integer
+
+    def factors(self) -> Array:
+        """Return what each code less its zero point is multiplied by, float32, of a shape that spreads to the codes."""
+        factors = np.asarray(decode(self.scale, self.scale_format))
+        with np.errstate(all="ignore"):
+            if self.global_scale is not None:
+                factors = factors * self.global_scale.reshape(())
+            if self.is_fixed_point:
+                factors = factors * np.float32(2**-6)
+        return spread(factors, self.codes.shape, self.axis, self.block_size)
+
+    def zero_points(self) -> Array:
+        """Return the zero points as int64, of a shape that spreads to the codes."""
+        if self.zero_point is None:
+            return np.zeros((), np.int64)
+        return spread(self.zero_point.astype(np.int64), self.codes.shape, self.axis, self.block_size)
+
+
+def parts_of(quantized: Quantized, parameter: str) -> QuantizedParts:
+    """Return the parts of a quantized array; errors name `parameter`."""
+    fmt, shape, factor = quantized.format, tuple(quantized.shape), quantized.global_scale
+    namespace(quantized.codes, parameter)
+    if quantized.packed:
+        codes = np.asarray(unpack(held_codes(quantized.codes, UINT8, parameter), fmt, shape)).view(fmt.dtype)
+    else:
+        codes = held_codes(quantized.codes, fmt, parameter)
+    scale_format = as_format(quantized.scale_format)
+    zero = None if quantized.zero_point is None else held_codes(quantized.zero_point, fmt, parameter)
+    return QuantizedParts(
+        codes, fmt, held_codes(quantized.scale, scale_format, parameter), scale_format, zero,
+        None if factor is None else held_codes(factor, FLOAT32, parameter), quantized.axis, quantized.block_size,
+        quantized.scheme,
+    )  # fmt: skip
+
+
+def spread(operand: Array, shape: tuple[int, ...], axis: Any, block_size: Any) -> Array:
+    """Return scales, or zero points, in a shape that spreads to that of the codes; of blocks they are repeated.
+
+    Examples
+    --------
+    >>> spread(np.array([1, 2]), (2, 3), 0, 0).tolist()
+    [[1], [2]]
+    >>> spread(np.array([[1, 2]]), (3, 2), None, 0).tolist()  # with the rank of the codes
+    [[1, 2]]
+    >>> spread(np.array([[1, 2], [3, 4]]), (2, 3), 1, 2).tolist()
+    [[1, 1, 2], [3, 3, 4]]
+    """
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    blocks = block_size if isinstance(block_size, (tuple, list)) else (block_size or 0,)
+    if any(blocks):
+        for number, block in zip(axes, blocks, strict=True):
+            where = (-1 if number is None else number) % len(shape)
+            operand = np.repeat(operand, min(block, max(shape[where], 1)), where)[
+                (*(slice(None),) * where, slice(shape[where]))
+            ]
+        return operand
+    if operand.size == 1:
+        return operand.reshape(())
+    if operand.ndim == len(shape) and (operand.ndim != 1 or axis is None):
+        return operand
+    lengths = [1] * len(shape)
+    lengths[axes[0]] = operand.size
+    return operand.reshape(lengths)
+
+
+_plan_known = lru_cache(maxsize=CACHED, typed=True)(plan_quantize)
+
+
+def quantize(
+    x: Any,
+    to: object,
     *,
-    source: object = None,
-    scale_format: object = None,
     axis: int | Sequence[int] | None = None,
-    block_size: int | Sequence[int] = 0,
-    output_dtype: object = None,
-    precision: object = None,
-    saturate: bool = True,
+    block_size: int | Sequence[int] | None = None,
+    zero_point: bool = False,
+    scale_format: object = None,
+    scale_rule: BlockRuleName | None = None,
     packed: bool = False,
-    opset: int = NEWEST,
+    out: Any = None,
     rounding: RoundingName | None = None,
     overflow: OverflowName | None = None,
     nan: NaNName | None = None,
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,
-    out: Any = None,
-) -> Array:
-    """Divide by a scale, round, add a zero point and clamp, as ONNX QuantizeLinear does.
+) -> Quantized:
+    """Quantize an array: find its scales, and the codes that go with them.
 
-    ``x / scale`` is a true division, rounded once in `precision`. To integers: half to even, plus the zero point,
-    clamped; Inf becomes the end of the range, NaN the lower end. To floats: the quotient is cast as `cast` does, NaN,
-    Inf and -0 included; float4 and float6 add the zero point in float32 first. A quotient that is NaN without a NaN
-    operand (0 / 0, Inf / Inf) has no sign.
+    The scales are those of `absmax_scale`, or with `zero_point` of `minmax_scale`, and the codes those of
+    `quantize_linear`; for a block format both are those of `mx_quantize` or `nvfp4_quantize`, with which NaN, Inf and
+    -0 do what these functions say. In codes of linear scales NaN is the lowest integer or NaN, Inf the largest value;
+    neither counts for a scale.
 
     Parameters
     ----------
     x : array
-        float32, float16, bfloat16 or int32, any shape and strides.
-    scale : array or number
-        float32, float16, bfloat16, int32 or float8_e8m0fnu, in the library and on the device of `x`. One element: per
-        tensor. 1-D, as long as the quantization axis: per axis. Of the rank of `x`, each length 1 or that of `x`, as
-        ``keepdims`` leaves it: along all axes that are not 1. With `block_size`: the shape of `x`, each axis divided by
-        its block size and rounded up. A Python number is rounded to the type of `x` (to float32 for int32), and so is a
-        NumPy scalar of another type than those; one of those is an array.
-    zero_point : array or number, optional
-        The shape of `scale`; its dtype is that of the result. 0 for float8. A Python number serves all scales, and so
-        does a NumPy scalar of a type that no result has, int64 say.
-    source : str, int, dtype or Format, optional
-        The format of `x` where its dtype only carries the codes: bfloat16 in uint16.
-    scale_format : str, int, dtype or Format, optional
-        The format of `scale` where its dtype only carries the codes.
+        Integers or floats of any format, any shape and strides. float32, float16, bfloat16: divided by the scale as
+        `quantize_linear` does. float64 and integers of 32 bits or more: the quotient is in float64, then rounded once.
+        Others are cast to float32 first, which holds them exactly. For block formats a float of 16 bits or more;
+        float64 is rounded to float32 first for NVFP4.
+    to : str, int, dtype or Format
+        The format of the codes, an integer of 2 to 16 bits or a float of up to 8 bits; or ``"mxfp8_e4m3"``,
+        ``"mxfp8_e5m2"``, ``"mxfp6_e2m3"``, ``"mxfp6_e3m2"``, ``"mxfp4"``, ``"mxint8"`` or ``"nvfp4"``.
     axis : int or two ints, optional
-        The quantization axis, ``-ndim`` to ``ndim - 1``. Needed where `x` has two axes or more and there are blocks, or
-        more than one scale; not read where, without blocks, the scale has the rank of `x`. Two axes with two block
-        sizes: a scale for each tile, which no ONNX operator has; at the default `opset`.
-    block_size : int or two ints
-        Elements along each axis that share a scale, the last of which may be fewer; 0 where there are no blocks.
-    output_dtype : str, int, dtype or Format, optional
-        The format of the result: an integer of 2 to 16 bits, float8, float6 or float4. By default that of a
-        `zero_point` that has a type, else that of `out` where its dtype names one format (uint8, uint16 and int8 may
-        hold codes of others); needed where there is neither. Before opset 21, which has no such attribute, it is uint8
-        without a zero point. Needed beside a zero point in a library that has no dtype of its own for the format. 0,
-        ONNX's UNDEFINED, counts as None.
-    precision : str, int, dtype or Format, optional
-        float16, bfloat16, float32 or float64; by default the type of `scale`, float32 for float8_e8m0fnu and float64
-        for int32. 0 counts as None.
-    saturate : bool
-        Float8 targets: whether overflow becomes the largest value. Other targets ignore it, as ONNX says.
+        A scale for each index of this axis; with a block size, for each block along it. Two axes with two block sizes:
+        a scale for each tile. None: one scale for the whole array; the last axis where there are blocks.
+    block_size : int or two ints, optional
+        Elements along the axis that share a scale, the last of which may be fewer. None: 32 for MX, 16 for NVFP4, else
+        no blocks.
+    zero_point : bool
+        Whether the codes have zero points: for integers of 2 to 16 bits, with float32 scales. Unsigned ones need it.
+    scale_format : str, int, dtype or Format, optional
+        As in `absmax_scale`; None is float32, float8_e8m0fnu for MX, float8_e4m3fn for NVFP4, which have no other.
+    scale_rule : str, optional
+        As in `absmax_scale` where the scales are powers of two (None is ``"floor"``), as in `nvfp4_quantize` for NVFP4.
     packed : bool
         Return 2-, 4- and 6-bit codes packed in ONNX's order: 1-D uint8.
-    opset : int
-        The ONNX opset, 10 to 28.
+    out : array or tuple of arrays, optional
+        Where the codes go; for a block format a tuple as `mx_quantize` and `nvfp4_quantize` take it.
     rounding, overflow, nan, seed, random_bits, offset
-        As in `cast`, for float targets: rules of the last conversion. The quotient is rounded to `precision` as ever.
-    out : array, optional
-        Where the result goes: of the library, device, shape and dtype that the result would have, each element in
-        memory of its own. It may overlap the other arrays.
+        As in `cast`, for float codes; blocks have no `overflow` and `nan`.
 
     Returns
     -------
-    array
-        The shape of `x`, in its library and on its device, with the dtype `storage_dtype` says.
+    Quantized
+        Codes, scales and what shares them; `dequantize` takes it back.
 
     Raises
     ------
     TypeError
-        If an argument is no array, or holds what is no number.
+        If `x` is no array, or holds what is no number.
     ValueError
-        If shapes do not fit, a parameter is out of its range, or the opset lacks a type or an attribute.
+        If a parameter is out of its range, or does not go with another one.
 
     Notes
     -----
-    Source: ONNX QuantizeLinear, versions 10, 13, 19, 21, 23, 24, 25 and 28.
+    Source: ONNX QuantizeLinear, version 28; OCP Microscaling Formats (MX) 1.0; as `nvfp4_quantize`.
 
     Examples
     --------
     >>> import numpy as np
     >>> import lowprec as lp
-    >>> x = np.array([[0.3, -1.0, np.nan], [2.5, 1e9, -np.inf]], np.float32)
-    >>> lp.quantize_linear(x, 0.5, output_dtype="int8").tolist()
-    [[1, -2, -128], [5, 127, -128]]
-    >>> lp.quantize_linear(x, np.array([0.5, 1.0], np.float32), axis=0, output_dtype="int4").tolist()
-    [[1, -2, -8], [2, 7, -8]]
+    >>> x = np.array([[0.5, -1.5, 3.0, 6.5], [100.0, -30.0, 0.25, 0.0]], np.float32)
+    >>> q = lp.quantize(x, "int8", axis=0)
+    >>> q
+    Quantized(to=int8, shape=(2, 4), axis=0, codes=int8 (2, 4), scale=float32 (2,))
+    >>> codes, scale = q
+    >>> codes.tolist()
+    [[10, -29, 59, 127], [127, -38, 0, 0]]
+    >>> q.dequantize().round(1).tolist()
+    [[0.5, -1.5, 3.0, 6.5], [100.0, -29.899999618530273, 0.0, 0.0]]
+    >>> lp.quantize(x, "mxfp4", block_size=2, packed=True).dequantize().tolist()
+    [[0.5, -1.5, 3.0, 6.0], [96.0, -32.0, 0.25, 0.0]]
     """
-    given = (
-        axis, block_size, output_dtype, precision, saturate, packed, opset, source, scale_format, rounding, overflow,
-        nan, random_bits,
-    )  # fmt: skip
-    if type(x) is ndarray or not transformed():
-        result = QUANTIZED.run(x, scale, zero_point, given, seed, offset, out)
-        if result is not None:
-            return result
-    if not is_torch(x):
-        namespace(x)
-    return onnx_quantize_linear(
-        x, scale, zero_point, source=source, scale_format=scale_format,
-        axis=_required_axis(axis, block_size, scale, getattr(x, "ndim", 0)), block_size=block_size,
-        output_dtype=_required_type(output_dtype, zero_point, out, opset), precision=precision, saturate=saturate,
-        packed=packed, opset=opset, rounding=rounding, overflow=overflow, nan=nan, seed=seed, random_bits=random_bits,
-        offset=offset, out=out, named=given,
-    )  # fmt: skip
-
-
-def dequantize_linear(
-    x: Array,
-    scale: Any,
-    zero_point: Any = None,
-    *,
-    source: object = None,
-    scale_format: object = None,
-    axis: int | Sequence[int] | None = None,
-    block_size: int | Sequence[int] = 0,
-    output_dtype: object = None,
-    packed: bool = False,
-    shape: int | Sequence[int] | None = None,
-    opset: int = NEWEST,
-    out: Any = None,
-) -> Array:
-    """Take a zero point away and multiply by a scale, as ONNX DequantizeLinear does.
-
-    The difference is exact, then rounded to float32; the product is rounded to float32, and once more to the type of
-    the result. NaN, Inf and -0 behave as in IEEE arithmetic; a product that is NaN without a NaN factor (0 * Inf) has
-    no sign.
-
-    Parameters
-    ----------
-    x : array
-        Codes: integers of 2 to 16 bits, int32, float8, float6 or float4, in the library's own dtype or in the one that
-        carries them; 1-D uint8 where `packed`.
-    scale : array or number
-        float32, float16, bfloat16 or float8_e8m0fnu; its shape says how it spreads, as in `quantize_linear`. A Python
-        number is a float32.
-    zero_point : array or number, optional
-        The shape of `scale` and the type of `x`. 0 for float8 and int32. A Python number serves all scales.
-    source : str, int, dtype or Format, optional
-        The format of `x` where its dtype only carries the codes; needed where `packed`.
-    scale_format, axis, block_size
-        As in `quantize_linear`.
-    output_dtype : str, int, dtype or Format, optional
-        float32, float16 or bfloat16; by default that of `out`, else the type of `scale`; needed where there is no `out`
-        and that is float8_e8m0fnu. 0 counts as None.
-    packed : bool
-        Whether `x` holds 2-, 4- or 6-bit codes packed in ONNX's order.
-    shape : int or sequence of int, optional
-        The shape of the values; needed where packed, and only there.
-    opset : int
-        The ONNX opset, 10 to 28.
-    out : array, optional
-        Where the result goes: of the library, device, shape and dtype that the result would have, each element in
-        memory of its own. It may overlap the other arrays.
-
-    Returns
-    -------
-    array
-        The shape of `x`, or `shape`, in the library and on the device of `x`.
-
-    Raises
-    ------
-    TypeError
-        If an argument is no array, or holds what is no number.
-    ValueError
-        If shapes do not fit, a parameter is out of its range, or the opset lacks a type or an attribute.
-
-    Notes
-    -----
-    Source: ONNX DequantizeLinear, versions 10, 13, 19, 21, 23, 24, 25 and 28.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import lowprec as lp
-    >>> lp.dequantize_linear(np.array([-2, 0, 5], np.int8), 0.5, -1).tolist()
-    [-0.5, 0.5, 3.0]
-    """
-    given = axis, block_size, output_dtype, packed, shape, opset, source, scale_format
-    if type(x) is ndarray or not transformed():
-        result = DEQUANTIZED.run(x, scale, zero_point, given, None, FIRST, out)
-        if result is not None:
-            return result
-    if not is_torch(x):
-        namespace(x)
-    rank = len(shape) if isinstance(shape, Sequence) else 1 if shape is not None else getattr(x, "ndim", 0)
-    return onnx_dequantize_linear(
-        x, scale, zero_point, source=source, scale_format=scale_format,
-        axis=_required_axis(axis, block_size, scale, rank), block_size=block_size,
-        output_dtype=_values_type(output_dtype, out, opset),
-        packed=packed, shape=shape, opset=opset, out=out, named=given,
-    )  # fmt: skip
-
-
-@eager
-def dynamic_quantize_linear(x: Array, *, opset: int = NEWEST) -> tuple[Array, Array, Array]:
-    """Quantize to uint8 with the scale and zero point that the range of the values asks for.
-
-    The range is widened to hold 0; ``scale = (max - min) / 255`` and ``zero_point = round(-min / scale)``, clamped to
-    uint8, in float32 as in the operator's function body. A range of 0 gives scale 0; NaN in `x` gives scale NaN, and
-    zeros; a range beyond float32 gives scale Inf.
-
-    Parameters
-    ----------
-    x : array
-        float32, any shape, at least one element.
-    opset : int
-        The ONNX opset, 11 to 28.
-
-    Returns
-    -------
-    y, scale, zero_point : array
-        uint8 of the shape of `x`, float32 0-d, uint8 0-d, in the library and on the device of `x`.
-
-    Raises
-    ------
-    TypeError
-        If `x` is no array.
-    ValueError
-        If `x` is not float32 or is empty, or the opset lacks the operator.
-
-    Notes
-    -----
-    Source: ONNX DynamicQuantizeLinear, version 11.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import lowprec as lp
-    >>> y, scale, zero_point = lp.dynamic_quantize_linear(np.array([-1.0, 0.0, 1.55], np.float32))
-    >>> y.tolist(), float(scale), int(zero_point)
-    ([0, 100, 255], 0.009999999776482582, 100)
-    """
+    asked = axis, block_size, zero_point, scale_format, scale_rule, packed, rounding, overflow, nan
     if type(x) is not ndarray and dispatched(x):
-        from . import torch_traced
+        from .. import torch_ops
 
-        result: tuple[Any, Any, Any] = torch_traced.dynamic_quantize_linear(x, opset=opset)
-        return result
-    namespace(x)
-    version_of(opset, "DynamicQuantizeLinear")
-    stored = format_of(x.dtype)
-    if not (stored.is_float and stored.bits == 32):
-        raise ValueError(f"`x` must be float32; got {stored.name}")
-    if math.prod(x.shape) == 0:
-        raise ValueError(f"`x` must have an element; got shape {tuple(x.shape)}")
-    scale, zero_point = range_of(x)
-    return quantize_linear(x, scale, zero_point), scale, zero_point
+        known = torch_ops.plan_quantize(x.dtype, x.ndim, to, *asked)
+        packed_shape = tuple(x.shape) if known[4] else None
+    else:
+        namespace(x)
+        if "jax" in sys.modules or "torch" in sys.modules:
+            register_pytrees()
+        try:
+            known = _plan_known(x.dtype, x.ndim, to, *asked)
+        except TypeError:  # what cannot be a key of the cache is named by the checks
+            known = plan_quantize(x.dtype, x.ndim, to, *asked)
+        packed_shape = tuple(x.shape) if known[4] else None
+    target, along, block, has_zero, packs, held, (type_before, precision) = known
+    rule: Any = scale_rule
+    factor = zero = None
+    if scheme_of(target) != LINEAR:
+        rules = {"rounding": "nearest_even" if rounding is None else rounding, "seed": seed, "random_bits": random_bits}
+        how: dict[str, Any] = {
+            "axis": along,
+            "block_size": block,
+            "offset": offset,
+            "packed": packs,
+            "out": out,
+            **rules,
+        }
+        if target == NVFP4:
+            codes, scale, factor = nvfp4_quantize(x, scale_rule=rule, **how)
+        else:
+            codes, scale = mx_quantize(x, BLOCK_FORMATS[target].name, scale_rule=rule or "floor", **how)
+    else:
+        if has_zero:
+            scale, zero = minmax_scale(x, target, axis=along, block_size=block)
+        else:
+            scale = absmax_scale(x, target, axis=along, block_size=block, scale_format=held, scale_rule=rule)
+        codes = onnx_quantize_linear(
+            x if type_before is None else cast(x, type_before), scale, zero, scale_format=held,
+            axis=1 if along is None else along, block_size=block, output_dtype=target, precision=precision,
+            packed=packs, rounding=rounding, overflow=overflow, nan=nan, seed=seed, random_bits=random_bits,
+            offset=offset, float64_x=precision is not None, out=out,
+        )  # fmt: skip
+    return Quantized(codes, scale, zero, factor, target, along, block, x.ndim, packed_shape, held)

@@ -9,8 +9,8 @@ import numpy as np
 
 from .. import _kernels
 from ..arrays.torch_tensors import compiling, eager
+from ..spec.packing import shape_of
 from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, FIRST, check_random_bits, make_stream, slot_bits
-from .packed_arguments import shape_of
 
 __all__ = ["stochastic_bits"]
 
@@ -59,9 +59,9 @@ def stochastic_bits(
     True
     """
     if compiling():
-        from . import torch_traced
+        from .. import torch_ops
 
-        numbers: np.ndarray[Any, Any] = torch_traced.stochastic_bits(seed, shape, bits, offset)
+        numbers: np.ndarray[Any, Any] = torch_ops.stochastic_bits(seed, shape, bits, offset)
         return numbers
     lengths, width, stream = shape_of(shape, ""), check_random_bits(bits, "bits"), make_stream(seed, offset)
     numbers = np.empty(math.prod(lengths), f"u{slot_bits(width) // 8}")

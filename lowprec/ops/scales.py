@@ -9,20 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.libraries import (
-    Array,
-    call_back,
-    format_of,
-    is_dask,
-    is_traced,
-    namespace,
-    storage_dtype,
-    to_host,
-    to_library,
-)
+from ..arrays.array_memory import to_host, to_library
+from ..arrays.libraries import Array, call_back, is_dask, is_traced, namespace
+from ..arrays.storage_dtypes import format_of, storage_dtype
 from ..arrays.torch_tensors import dispatched, eager, transformed
-from ..backends.array_calls import ABSMAX, MINMAX, remember, run_known, scale_call
-from ..backends.ranges import Groups, find_range
+from ..backends.call_cache import ABSMAX, MINMAX, remember, run_known, scale_call
+from ..backends.largest_magnitudes import find_range
+from ..plans.quantize_plan import absmax_formats, minmax_format
+from ..plans.scale_shapes import Groups, scale_groups
 from ..spec.formats import FLOAT32, Format
 from ..spec.scale_rules import (
     SCALE_RULES,
@@ -33,8 +27,7 @@ from ..spec.scale_rules import (
     symmetric_formula,
     symmetric_scales,
 )
-from .codes import encode
-from .range_arguments import absmax_formats, minmax_format, scale_groups
+from .encode_pack import encode
 
 __all__ = ["SCALE_RULES", "absmax_scale", "largest_magnitudes", "minmax_scale", "scale_codes"]
 
@@ -150,10 +143,10 @@ def absmax_scale(
     if (in_numpy or not transformed()) and (known := run_known(ABSMAX, x, given)) is not None:
         return known[0]
     if not in_numpy and dispatched(x):
-        from . import torch_traced
+        from .. import torch_ops
 
         how = {"scale_format": scale_format, "scale_rule": scale_rule}
-        return torch_traced.absmax_scale(x, to, axis=axis, block_size=block_size, **how)
+        return torch_ops.absmax_scale(x, to, axis=axis, block_size=block_size, **how)
     namespace(x)
     target, fmt = absmax_formats(to, scale_format, scale_rule)
     named = "floor" if scale_rule is None else scale_rule
@@ -215,9 +208,9 @@ def minmax_scale(
     if (in_numpy or not transformed()) and (known := run_known(MINMAX, x, given)) is not None:
         return known[0], known[1]
     if not in_numpy and dispatched(x):
-        from . import torch_traced
+        from .. import torch_ops
 
-        return torch_traced.minmax_scale(x, to, axis=axis, block_size=block_size)
+        return torch_ops.minmax_scale(x, to, axis=axis, block_size=block_size)
     namespace(x)
     target = minmax_format(to)
     rules: dict[_Rule, Format] = {partial(_range_scale, to=target): _SINGLE, partial(_range_zero, to=target): target}

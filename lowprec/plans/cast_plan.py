@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 
 from numpy import ndarray
 
-from ..arrays.libraries import format_of, namespace
+from ..arrays.libraries import namespace, seed_argument
+from ..arrays.storage_dtypes import format_of
+from ..spec import rounding_modes
 from ..spec.custom_formats import check_convertible
 from ..spec.formats import FLOAT64, NUMBERS, Format, Kind, NaNRule, as_format, is_in_table
 from ..spec.memo import remembered
 from ..spec.operator_versions import NEWEST, Caller, CastRules, cast_rules, check_opset, check_type, version_of
-from ..spec.rounding_modes import Rounding, RoundingOptions
+from ..spec.rounding_modes import Rounding, RoundingOptions, Stream
 from ..spec.special_values import limits_of, nan_codes_of
 from .plan import Plan, Rule, copy_plan
 
@@ -25,10 +27,12 @@ __all__ = [
     "PACK",
     "TEXT",
     "UNPACK",
+    "check_stream",
     "make_plan",
     "resolve",
     "resolve_bits",
     "resolve_unpacked",
+    "rounding_arguments",
 ]
 
 
@@ -185,3 +189,15 @@ def resolve_bits(dtype: Any, source: object, to: object, opset: int) -> tuple[Fo
         wanted = f"{stored.bits} bits wide, as {stored.name} is"
         raise ValueError(f"`to` must be {wanted}; got {target.name} of {target.bits}{hint}")
     return stored, target
+
+
+def check_stream(rounding: object, seed: object, random_bits: object, offset: object) -> Stream | None:
+    """Return what the function of this name of `rounding_modes` returns."""
+    return rounding_modes.check_stream(rounding, seed_argument(seed), random_bits, offset)
+
+
+def rounding_arguments(
+    rounding: object, overflow: object, nan: object, seed: object, random_bits: object, offset: object
+) -> tuple[RoundingOptions | None, Stream | None]:
+    """Return what the function of this name of `rounding_modes` returns."""
+    return rounding_modes.rounding_arguments(rounding, overflow, nan, seed_argument(seed), random_bits, offset)

@@ -10,10 +10,12 @@ from ..spec.scalar_arguments import as_integer, shown
 __all__ = [
     "Broadcast",
     "Granularity",
+    "Groups",
     "Repetition",
     "broadcast_of",
     "expanded",
     "granularity_of",
+    "scale_groups",
     "tile_axes",
     "tiles_of",
 ]
@@ -197,3 +199,61 @@ def expanded(spread: Granularity, n: int) -> tuple[Granularity, int, int]:
         whole = whole if whole * length <= 4 * _PATTERN else 1
         tile = -(-min(_PATTERN, n) // (whole * length)) * whole
     return Granularity(axis, inner, length * tile, block, outer_step, width), repeat, tile
+
+
+def scale_groups(rank: int, axis: object, block_size: object) -> Groups:
+    """Return which elements of an array of a rank share a scale, or raise ValueError."""
+    if axis is None:
+        if as_integer(block_size) != 0:
+            raise ValueError(f"`axis` must be given with a `block_size`; got None with {shown(block_size)}")
+        return Groups((), ())
+    axes, blocks = (
+        tuple(map(as_integer, one if isinstance(one, (tuple, list)) else (one,))) for one in (axis, block_size)
+    )
+    if len(axes) not in (1, 2) or any(one is None or not -rank <= one < rank for one in axes):
+        raise ValueError(f"`axis` must be an axis of `x`, from {-rank} to {rank - 1}, or two; got {shown(axis)}")
+    numbers = [one % rank for one in axes if one is not None]
+    if len(set(numbers)) != len(numbers):
+        raise ValueError(f"`axis` must be two different axes; got {shown(axis)}")
+    if len(blocks) != len(numbers) or any(block is None or block < 0 for block in blocks):
+        wanted = "an integer from 0 up" if len(numbers) == 1 else "two positive integers, as `axis` has two axes"
+        raise ValueError(f"`block_size` must be {wanted}; got {shown(block_size)}{_other_axes(rank, numbers, blocks)}")
+    if blocks == (0,):
+        return Groups(tuple(numbers), ())
+    if 0 in blocks:
+        raise ValueError(f"`block_size` must be positive along each axis; got {shown(block_size)}")
+    pairs = sorted((axis, block or 0) for axis, block in zip(numbers, blocks, strict=True))
+    return Groups(tuple(axis for axis, _ in pairs), tuple(block for _, block in pairs))
+
+
+def _other_axes(rank: int, axes: list[int], blocks: tuple[int | None, ...]) -> str:
+    """Return how the other axes say that each pair of indices has its scale, where two axes were named for it."""
+    others = [axis for axis in range(rank) if axis not in axes]
+    if len(axes) != 2 or blocks != (0,) or len(others) not in (1, 2):
+        return ""
+    along = f"axis={others[0]}" if len(others) == 1 else f"axis={tuple(others)}"
+    lengths = ", ".join(f"x.shape[{axis}]" for axis in others)
+    return f" (a scale to each pair of indices: {along}, block_size={lengths if len(others) == 1 else f'({lengths})'})"
+
+
+class Groups(NamedTuple):
+    """Which elements share a scale: all, those at one index of an axis, or blocks along an axis or two."""
+
+    axes: tuple[int, ...]  # none where all elements share one
+    blocks: tuple[int, ...]  # the block length along each axis; none for whole slices along one axis
+
+    def shape_of(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of the scales of an array."""
+        if not self.axes:
+            return ()
+        if not self.blocks:
+            return (shape[self.axes[0]],)
+        lengths = list(shape)
+        for axis, block in zip(self.axes, self.blocks, strict=True):
+            lengths[axis] = -(-shape[axis] // block)
+        return tuple(lengths)
+
+    def within(self, shape: tuple[int, ...]) -> Groups:
+        """Return the groups of an array of a shape: a block longer than its axis is one that is as long."""
+        blocks = (min(block, max(shape[axis], 1)) for axis, block in zip(self.axes, self.blocks, strict=False))
+        return Groups(self.axes, tuple(blocks))

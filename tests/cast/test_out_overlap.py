@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import as_strided
 from support.optional import optional
 
 import lowprec as lp
-from lowprec.arrays.overlap import overlaps_itself
+from lowprec.arrays.array_memory import overlaps_itself
 
 torch: Any = optional("torch")
 

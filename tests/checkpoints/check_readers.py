@@ -56,8 +56,7 @@ from transformers import (
 
 import lowprec as lp
 from lowprec.checkpoints.containers.gguf_file import GgufFile
-from lowprec.checkpoints.recipes.recipe import Recipe
-from lowprec.checkpoints.recipes.registry import RECIPES
+from lowprec.checkpoints.recipes import RECIPES, Recipe
 
 PAGE = Path(__file__).parents[2] / "docs" / "checkpoints" / "readers.md"
 BEGIN, END = "<!-- written by tests/checkpoints/check_readers.py -->", "<!-- end -->"

@@ -39,8 +39,8 @@ from transformers.models.auto import modeling_auto
 from transformers.quantizers.quantizer_finegrained_fp8 import FineGrainedFP8HfQuantizer
 
 import lowprec as lp
-from lowprec.checkpoints.recipes import compressed_tensors, deepseek
-from lowprec.checkpoints.recipes.heads import head_of
+from lowprec.checkpoints.recipes import RECIPES as ALL_RECIPES
+from lowprec.checkpoints.weights.tensor_selection import head_of
 
 TOKENS = torch.arange(12)[None]
 SIZES = {
@@ -51,7 +51,7 @@ VISION = {
     "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 28,
     "patch_size": 14,
 }  # fmt: skip
-RECIPES = [recipe.name for recipe in (*compressed_tensors.RECIPES, *deepseek.RECIPES)]
+RECIPES = [recipe.name for recipe in ALL_RECIPES if recipe.layout in ("compressed-tensors", "FP8 of DeepSeek")]
 QUANTIZED_INPUTS = ("fp8-dynamic", "fp8-block", "int8")
 NATS = 0.001
 

@@ -14,7 +14,7 @@ import lowprec.checkpoints
 from lowprec.checkpoints import read_array as read
 from lowprec.checkpoints import write_array as write
 from lowprec.checkpoints.containers.npy_file import sidecar
-from lowprec.checkpoints.containers.target import check_array_target
+from lowprec.checkpoints.containers.target_path import check_array_target
 from lowprec.checkpoints.files.errors import FileError
 
 F32 = np.array([0.0, 1.5], np.float32)

@@ -12,7 +12,7 @@ import gguf
 import numpy as np
 
 from lowprec import _kernels
-from lowprec.backends.blocks import decode_blocks, encode_blocks
+from lowprec.backends.ggml_blocks import decode_blocks, encode_blocks
 from lowprec.loss.error_stats import PART, ErrorStats, add_blocks
 from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32
 

@@ -11,9 +11,9 @@ from support.checkpoint_files import parse
 from support.typed_tensors import BF16, nibbles, random_codes, random_scales, read_tensors, write_tensors
 
 from lowprec.checkpoints import conversion, convert
-from lowprec.checkpoints.containers.tensors import TensorReader
-from lowprec.checkpoints.execution.budget import choose_chunks
+from lowprec.checkpoints.containers.container import TensorReader
 from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.memory_limit import choose_chunks
 
 
 @pytest.fixture
@@ -128,14 +128,14 @@ def test_chunks_are_no_larger_than_asked_for(
     tensors: dict[str, np.ndarray], options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All of these have a float32 for each element, and 256 rows of 512 are 8 chunks of 64 KiB."""
-    plans = []
+    asked = []
 
-    def choose(plan: Any, *arguments: Any) -> tuple[int, int]:
-        plans.append(plan)
-        return choose_chunks(plan, *arguments)
+    def choose(operations: Any, *arguments: Any) -> tuple[int, int]:
+        asked.append(operations)
+        return choose_chunks(operations, *arguments)
 
     monkeypatch.setattr(conversion, "choose_chunks", choose)
     convert(write_tensors(tmp_path / "x.safetensors", tensors), tmp_path / "y.safetensors", **options)
-    operation = next(one.operation for one in plans[0].tensor_plans if one.operation.tensor.name == "a.0.q.weight")
+    operation = next(one for one in asked[0] if one.tensor.name == "a.0.q.weight")
     chunks = list(operation.chunks(64 << 10))
     assert [operation.chunk_bytes(chunk) for chunk in chunks] == [64 << 10] * 8

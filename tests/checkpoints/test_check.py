@@ -22,9 +22,9 @@ import lowprec as lp
 from lowprec.checkpoints import Finding, check, progress
 from lowprec.checkpoints.checking import values
 from lowprec.checkpoints.checking.finding import merged
-from lowprec.checkpoints.containers.tensors import TensorReader
+from lowprec.checkpoints.containers.container import TensorReader
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.recipes.registry import RECIPES
+from lowprec.checkpoints.recipes import RECIPES
 from lowprec.cli import main
 
 pytestmark = pytest.mark.usefixtures("working_folder")

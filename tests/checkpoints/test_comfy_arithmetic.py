@@ -8,11 +8,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from lowprec.checkpoints.layouts.comfy_ui import SCHEMES
-from lowprec.checkpoints.schemes.comfy_kitchen import FP8_TOOL, MXFP8_TOOL, NVFP4_TOOL
+from lowprec.checkpoints.inference_engines.comfy_ui import FP8_TOOL, MXFP8_TOOL, NVFP4_TOOL, SCHEMES
 from lowprec.checkpoints.schemes.dequantize import Parameters, dequantize
-from lowprec.checkpoints.schemes.tiles import from_blocked, tiled_shape, to_blocked
-from lowprec.checkpoints.schemes.tool import Tool
+from lowprec.checkpoints.schemes.packing import from_blocked, tiled_shape, to_blocked
+from lowprec.checkpoints.schemes.scheme import Tool
 from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32, Format
 
 Array = np.ndarray[Any, Any]

@@ -71,11 +71,11 @@ def test_chunks_of_a_tile_change_nothing(
 ) -> None:
     """Of 160 rows, 128 are in the first chunk: their scales are whole tiles."""
     monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", part)
-    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
     convert(FOLDER / "source.safetensors", tmp_path / "x.safetensors", recipe=recipe, threads=3)
     assert tensors_of(tmp_path) == tensors_of(FOLDER, f"{recipe}.safetensors")
     monkeypatch.setattr("lowprec.checkpoints.operations.dequantize.PART", part)
-    monkeypatch.setattr("lowprec.checkpoints.layouts.weight_reader.SMALL", 0)
+    monkeypatch.setattr("lowprec.checkpoints.weights.quantized_weight.SMALL", 0)
     convert(tmp_path / "x.safetensors", tmp_path / "y.safetensors", to="float32", threads=3)
     values = tensors_of(tmp_path, "y.safetensors")
     assert {name: digest(values[name][2]) for name in DIGESTS[recipe]} == DIGESTS[recipe]

@@ -12,8 +12,8 @@ from support.command_line import fail, run
 from support.typed_tensors import Tensors, read_tensors, write_tensors
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.containers.tensors import FileRegion, StoredTensor
-from lowprec.checkpoints.recipes.registry import find_recipe
+from lowprec.checkpoints.containers.container import FileRegion, StoredTensor
+from lowprec.checkpoints.recipes import find_recipe
 from lowprec.spec.formats import BFLOAT16
 
 pytestmark = pytest.mark.usefixtures("working_folder")

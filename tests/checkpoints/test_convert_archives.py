@@ -13,9 +13,9 @@ from support.checkpoint_files import leftovers, values
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect, read_array
-from lowprec.checkpoints.arithmetic.chunks import Chunk
+from lowprec.checkpoints.chunks import Chunk
 from lowprec.checkpoints.containers.array_files import read_members
-from lowprec.checkpoints.containers.tensors import ArchiveMember, StoredTensor
+from lowprec.checkpoints.containers.container import ArchiveMember, StoredTensor
 from lowprec.checkpoints.execution import runners
 from lowprec.checkpoints.execution.worker import OutputPosition, Task, TaskResult
 from lowprec.checkpoints.files.errors import FileError

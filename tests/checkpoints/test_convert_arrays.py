@@ -187,7 +187,7 @@ def test_npz_with_the_format_of_open_codes(tmp_path: Path) -> None:
 
 
 def test_npz_of_many_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
     x = values((100, 301))
     np.savez_compressed(tmp_path / "x.npz", x=x, y=x.T)
     convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float8_e5m2", verify=True)

@@ -16,10 +16,10 @@ from support.command_line import fail, run
 
 import lowprec as lp
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.files.limits import parse_size
-from lowprec.checkpoints.planning.plan_relabel import LAYOUTS
+from lowprec.checkpoints.memory_limit import parse_size
+from lowprec.checkpoints.planning.plan_for_layout import LAYOUTS
 from lowprec.checkpoints.progress import as_progress, make_progress, size_text
-from lowprec.checkpoints.recipes.registry import RECIPES
+from lowprec.checkpoints.recipes import RECIPES
 from lowprec.cli import main
 
 QUIET = ("--progress", "none")

@@ -31,7 +31,7 @@ from support.quantized_checkpoints import (
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.safetensors_file import SafetensorsFile
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.planning.companions import TABLE, find_companions
+from lowprec.checkpoints.weights.companion_tensors import TABLE, find_companions
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 QUIET = ("--progress", "none")

@@ -40,7 +40,7 @@ def address() -> Iterator[str]:
     ids=str,
 )  # fmt: skip
 def test_the_same_bytes(options: Any, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
     monkeypatch.setattr("lowprec.checkpoints.execution.runners.Cluster.chunks", 3)
     source = checkpoint(tmp_path / "in")
     alone = convert(source, tmp_path / "alone", **options)

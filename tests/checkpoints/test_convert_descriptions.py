@@ -13,8 +13,8 @@ from support.quantized_checkpoints import LAYOUTS, SHARDS, Tensors, write, write
 
 import lowprec as lp
 from lowprec.checkpoints import convert
+from lowprec.checkpoints.containers.model_config import without_descriptions
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.planning.quantization_config import without_descriptions
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 QUIET = ("--progress", "none")
@@ -225,7 +225,7 @@ def test_a_method_that_is_no_name(method: object) -> None:
 
 
 def test_a_config_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.planning.quantization_config.LARGEST", 20)
+    monkeypatch.setattr("lowprec.checkpoints.containers.model_config.LARGEST", 20)
     folder(PLAIN, CONFIG)
     with pytest.raises(FileError, match=r"config\.json: has more than 20 bytes"):
         convert("in", "out", to="float16")

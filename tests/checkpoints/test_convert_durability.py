@@ -14,7 +14,7 @@ from support.containers import SOURCES
 from support.sharded_checkpoint import INDEX, SHARD, checkpoint
 
 from lowprec.checkpoints import convert, inspect
-from lowprec.checkpoints.files import renaming
+from lowprec.checkpoints.files import atomic_output
 from lowprec.checkpoints.files.errors import FileError
 
 
@@ -43,7 +43,7 @@ def test_everything_is_on_the_disk_before_it_has_its_name(
 
     recorded(os, "fsync", "sync", 0)
     recorded(os, "replace", "name", 0)
-    recorded(renaming, "_renameat2", "name", 0)
+    recorded(atomic_output, "_renameat2", "name", 0)
     convert(source, target, to="int4", raw=True, overwrite=overwrite)
     monkeypatch.undo()
     first = next(index for index, (word, _) in enumerate(steps) if word == "name")

@@ -18,7 +18,7 @@ from support.sharded_checkpoint import checkpoint
 
 from lowprec.checkpoints import read_array
 from lowprec.checkpoints.containers.npz_archive import _Records
-from lowprec.checkpoints.files.folder_lock import LockedFolder
+from lowprec.checkpoints.files.resume import LockedFolder
 from lowprec.cli import main
 
 

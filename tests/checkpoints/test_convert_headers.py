@@ -16,12 +16,11 @@ from support.optional import optional
 from support.sharded_checkpoint import INDEX, checkpoint
 
 import lowprec as lp
-from lowprec.checkpoints import convert, inspect
-from lowprec.checkpoints.containers.json_header import LONGEST_ENTRY, decode, entries
+from lowprec.checkpoints import convert, inspect, memory_limit
+from lowprec.checkpoints.containers.json_scanner import LONGEST_ENTRY, decode, entries
 from lowprec.checkpoints.containers.onnx_protobuf import split_model
-from lowprec.checkpoints.files import limits
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.files.limits import Limits
+from lowprec.checkpoints.memory_limit import Limits
 from lowprec.cli import main
 
 onnx: Any = optional("onnx")
@@ -105,7 +104,7 @@ def test_a_header_that_is_too_long(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_tensors_that_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One less than there may be, and one more; the folder counts those of all shards."""
-    monkeypatch.setattr(limits, "PER_TENSOR", 1 << 20)
+    monkeypatch.setattr(memory_limit, "PER_TENSOR", 1 << 20)
     most = Limits(100 << 20).tensors
     assert most == 52
     assert len(inspect(many(tmp_path / "x.safetensors", most), max_memory="100M")) == most
@@ -159,7 +158,7 @@ from pathlib import Path
 from lowprec.checkpoints import inspect
 from lowprec.checkpoints.files import limits
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.files.limits import Limits
+from lowprec.checkpoints.memory_limit import Limits
 def anonymous():
     text = Path("/proc/self/status").read_text()
     return int(text.partition("RssAnon:")[2].split()[0])

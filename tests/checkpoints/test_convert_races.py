@@ -15,7 +15,7 @@ from support.containers import SOURCES, contents
 from support.optional import optional
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.files import renaming
+from lowprec.checkpoints.files import atomic_output
 from lowprec.checkpoints.files.atomic_output import Staging
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.cli import main
@@ -81,7 +81,7 @@ def test_two_that_overwrite(kind: str, old: bool, tmp_path: Path, monkeypatch: p
     assert leftovers(tmp_path / "y") == []
 
 
-STEPS = {"renameat2": (renaming, "_renameat2"), "replace": (os, "replace"), "rename": (os, "rename")}
+STEPS = {"renameat2": (atomic_output, "_renameat2"), "replace": (os, "replace"), "rename": (os, "rename")}
 
 
 @pytest.mark.parametrize("kind", SOURCES)
@@ -201,7 +201,7 @@ def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         raise OSError(errno.EPERM, "Operation not permitted")
 
     if request.param != "renameat2":
-        monkeypatch.setattr(renaming, "_renameat2", lambda one, other, flag: False)
+        monkeypatch.setattr(atomic_output, "_renameat2", lambda one, other, flag: False)
     if request.param == "neither":
         monkeypatch.setattr(os, "link", refuse)
     return str(request.param)
@@ -211,15 +211,15 @@ def test_a_new_file(system: str, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a")
     (tmp_path / "b").write_text("b")
     with pytest.raises(FileExistsError):
-        renaming.rename_new(tmp_path / "a", tmp_path / "b")
+        atomic_output.rename_new(tmp_path / "a", tmp_path / "b")
     assert everything(tmp_path) == {"a": b"a", "b": b"b"}
-    before = renaming.file_identity(tmp_path / "a")
-    renaming.rename_new(tmp_path / "a", tmp_path / "c")
+    before = atomic_output.file_identity(tmp_path / "a")
+    atomic_output.rename_new(tmp_path / "a", tmp_path / "c")
     assert everything(tmp_path) == {"b": b"b", "c": b"a"}
-    assert renaming.file_identity(tmp_path / "c") == before
+    assert atomic_output.file_identity(tmp_path / "c") == before
     (tmp_path / "d").symlink_to("nowhere")
     with pytest.raises(FileExistsError):
-        renaming.rename_new(tmp_path / "c", tmp_path / "d")
+        atomic_output.rename_new(tmp_path / "c", tmp_path / "d")
 
 
 def test_a_new_folder(system: str, tmp_path: Path) -> None:
@@ -229,8 +229,8 @@ def test_a_new_folder(system: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for taken in ("b", "empty"):
         with pytest.raises(FileExistsError):
-            renaming.rename_new(tmp_path / "a", tmp_path / taken)
-    renaming.rename_new(tmp_path / "a", tmp_path / "c")
+            atomic_output.rename_new(tmp_path / "a", tmp_path / taken)
+    atomic_output.rename_new(tmp_path / "a", tmp_path / "c")
     assert everything(tmp_path) == {"b/b": b"b", "c/a": b"a"}
 
 
@@ -238,9 +238,9 @@ def test_taking_a_place(system: str, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     new, target = tmp_path / "in" / "new", tmp_path / "target"
     new.write_text("1")
-    assert renaming.replace_existing(new, target) is None
+    assert atomic_output.replace_existing(new, target) is None
     new.write_text("2")
-    old = renaming.replace_existing(new, target)
+    old = atomic_output.replace_existing(new, target)
     assert old is not None
     assert (old.parent, old.read_text(), target.read_text()) == (tmp_path / "in", "1", "2")
     old.unlink()
@@ -248,6 +248,6 @@ def test_taking_a_place(system: str, tmp_path: Path) -> None:
     target.unlink()
     target.mkdir()
     with pytest.raises(OSError, match=r"directory|not permitted"):
-        renaming.replace_existing(new, target)
+        atomic_output.replace_existing(new, target)
     assert target.is_dir()
     assert new.read_text() == "3"

@@ -131,7 +131,7 @@ def test_an_old_report_stays_where_the_conversion_fails(
 def test_what_comes_meanwhile_is_not_replaced(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lowprec.checkpoints.report import Report
+    from lowprec.checkpoints.conversion_report import Report
 
     text = Report.as_text
 

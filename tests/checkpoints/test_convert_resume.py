@@ -15,12 +15,12 @@ from support.containers import SOURCES, contents
 from support.resumed_conversions import LAST, SHARDS, kill, records, start_blocked, three_shards, without_times
 
 from lowprec.checkpoints import convert
+from lowprec.checkpoints.containers.container import TensorReader
 from lowprec.checkpoints.containers.folder import Folder
-from lowprec.checkpoints.containers.tensors import TensorReader
 from lowprec.checkpoints.execution.worker import Task, TaskResult, Worker
-from lowprec.checkpoints.files import resumable_output
+from lowprec.checkpoints.files import resume
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.files.resumable_output import ResumableStaging, staging_name
+from lowprec.checkpoints.files.resume import ResumableStaging, staging_name
 from lowprec.cli import main
 
 JOBS: dict[str, dict[str, Any]] = {
@@ -173,14 +173,14 @@ def test_what_fails_leaves_finished_files_alone(
 def test_a_full_disk_has_room_for_records_when_the_rest_is_removed(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    target, write = tmp_path / "out", resumable_output.write_json
+    target, write = tmp_path / "out", resume.write_json
 
     def refuse(path: Path, value: Any) -> None:
         if path.name == "1.json" and any(target.with_name(staging_name(target)).rglob(LAST)):
             raise OSError(errno.ENOSPC, "No space left on device")
         write(path, value)
 
-    monkeypatch.setattr(resumable_output, "write_json", refuse)
+    monkeypatch.setattr(resume, "write_json", refuse)
     fails_in_last(monkeypatch, FileError("no room"))
     with pytest.raises(FileError, match=r"no room|No space left on device"):
         convert(source, target, to="float16", resume=True, threads=1)
@@ -274,7 +274,7 @@ def test_a_conversion_that_differs_starts_over(
     manifest = json.loads((folder / "manifest.json").read_text())
     to = "bfloat16" if change == "option" else "float16"
     if change == "version":
-        monkeypatch.setattr("lowprec.checkpoints.job_description.version", lambda _: "99.0")
+        monkeypatch.setattr("lowprec.checkpoints.convert_arguments.version", lambda _: "99.0")
     elif change == "time":
         os.utime(source / SHARDS[1], ns=(1, 1))
     elif change == "size":

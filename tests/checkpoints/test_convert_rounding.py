@@ -20,7 +20,7 @@ from support.typed_tensors import nibbles, random_codes, random_scales, read_ten
 import lowprec as lp
 from lowprec import reference
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.arithmetic.places import Places
+from lowprec.checkpoints.schemes.cast import Places
 from lowprec.spec.formats import FLOAT8_E4M3FN
 from lowprec.spec.rounding_modes import Rounding
 
@@ -214,7 +214,7 @@ def test_other_rules_are_another_job(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     for again in (1, 2):
         with monkeypatch.context() as patched:
-            patched.setattr("lowprec.checkpoints.files.resumable_output.ResumableStaging.publish", stop)
+            patched.setattr("lowprec.checkpoints.files.resume.ResumableStaging.publish", stop)
             with pytest.raises(Exception, match="no space left"):
                 convert(
                     source, tmp_path / f"out{again}", to="float8_e4m3fn", rounding="stochastic", seed=1, resume=True

@@ -168,9 +168,9 @@ def test_patterns(tmp_path: Path) -> None:
 def test_many_pieces_give_the_same_bytes(
     fmt: str, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
     monkeypatch.setattr("lowprec.loss.convert_and_measure.CHUNK", 1 << 9)
-    monkeypatch.setattr("lowprec.checkpoints.arithmetic.chunk_arithmetic.CHUNK", 1 << 9)
+    monkeypatch.setattr("lowprec.checkpoints.schemes.cast.CHUNK", 1 << 9)
     x = {"w": values((77, 131)), "h": values((4999,), 1, np.float16), "d": values((3, 1001), 2, np.float64)}
     source = save(tmp_path / "x.safetensors", x)
     report = convert(source, tmp_path / "y.safetensors", to=fmt, threads=threads, raw=True, verify=True)

@@ -11,7 +11,7 @@ from support.checkpoint_files import codes_of, parse, save, stored_bytes, values
 
 import lowprec as lp
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.recipes.registry import find_recipe
+from lowprec.checkpoints.recipes import find_recipe
 from lowprec.spec.formats import BFLOAT16
 
 E8M0 = "float8_e8m0fnu"

@@ -16,9 +16,9 @@ from support.checkpoint_files import Array, bytes_in, save, stored_bytes, values
 import lowprec as lp
 from lowprec import reference
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.arithmetic.chunks import split_chunks
-from lowprec.checkpoints.element_rules import SCALE_FORMATS, parse_scale_layout
+from lowprec.checkpoints.chunks import split_chunks
 from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.schemes.scale_grid import SCALE_FORMATS, parse_scale_layout
 from lowprec.spec.formats import Format
 
 TARGETS = ["int8", "float8_e4m3fn", "float8_e5m2fnuz", "int4", "float4_e2m1fn", "float6_e2m3fn", "int2", "int16"]
@@ -126,9 +126,9 @@ def test_pieces_respect_groups(to: str, scale: str, tmp_path: Path, monkeypatch:
     x = {"w": values((13, 10, 16), 1), "odd": values((5, 9, 7), 2, np.float16), "long": values((3, 1, 901), 3)}
     source = save(tmp_path / "x.safetensors", x)
     convert(source, tmp_path / "whole.safetensors", to=to, scale=scale, threads=1)
-    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 11)
-    monkeypatch.setattr("lowprec.checkpoints.execution.budget.SMALLEST_CHUNK", 1 << 11)
-    monkeypatch.setattr("lowprec.checkpoints.arithmetic.chunk_arithmetic.CHUNK", 1 << 6)
+    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 11)
+    monkeypatch.setattr("lowprec.checkpoints.memory_limit.SMALLEST_CHUNK", 1 << 11)
+    monkeypatch.setattr("lowprec.checkpoints.schemes.cast.CHUNK", 1 << 6)
     convert(source, tmp_path / "cut.safetensors", to=to, scale=scale, threads=3, verify=True)
     assert (tmp_path / "cut.safetensors").read_bytes() == (tmp_path / "whole.safetensors").read_bytes()
 

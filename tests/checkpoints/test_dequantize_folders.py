@@ -113,9 +113,9 @@ def test_patterns_fit_codes_or_values() -> None:
 
 
 PIECES = {
-    "lowprec.checkpoints.execution.budget.LARGEST_CHUNK": 1 << 12,
+    "lowprec.checkpoints.memory_limit.LARGEST_CHUNK": 1 << 12,
     "lowprec.checkpoints.operations.dequantize.PART": 300,
-    "lowprec.checkpoints.layouts.weight_reader.SMALL": 0,
+    "lowprec.checkpoints.weights.quantized_weight.SMALL": 0,
 }
 
 

@@ -17,8 +17,8 @@ from support.optional import optional
 import lowprec as lp
 from lowprec.checkpoints.containers.registry import open_container
 from lowprec.checkpoints.containers.safetensors_file import type_of
+from lowprec.checkpoints.convert_arguments import describe_job
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.job_description import describe_job
 from lowprec.reference import exact_cast, whole_arrays
 from lowprec.spec.custom_formats import description_of
 from lowprec.spec.formats import NUMERIC, Format

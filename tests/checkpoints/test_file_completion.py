@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lowprec.checkpoints.execution.file_completion import FileCompletion
+from lowprec.checkpoints.execution.steps import FileCompletion
 
 
 def test_a_file_is_complete_when_its_last_tensor_is() -> None:

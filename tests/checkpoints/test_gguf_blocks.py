@@ -13,10 +13,10 @@ import gguf
 import ml_dtypes
 import numpy as np
 
-from lowprec.checkpoints.containers.gguf_types import TYPES
-from lowprec.checkpoints.layouts.gguf import scheme_of
-from lowprec.checkpoints.schemes.block_type import BlockType
-from lowprec.checkpoints.schemes.ggml import BLOCK_TYPES, TOOL, WHOLE_TYPES
+from lowprec.checkpoints.containers.gguf_file import TYPES
+from lowprec.checkpoints.inference_engines.gguf import scheme_of
+from lowprec.checkpoints.schemes.ggml_blocks import BLOCK_TYPES, TOOL, WHOLE_TYPES
+from lowprec.checkpoints.schemes.scheme import BlockType
 from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32
 
 Array = np.ndarray[Any, Any]

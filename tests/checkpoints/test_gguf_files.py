@@ -15,7 +15,7 @@ from support.optional import optional
 
 from lowprec.checkpoints import convert, inspect
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.schemes.ggml import BLOCK_TYPES
+from lowprec.checkpoints.schemes.ggml_blocks import BLOCK_TYPES
 from lowprec.cli import main
 
 gguf: Any = optional("gguf")

@@ -21,8 +21,8 @@ from support.gguf_files import Type, entry, number, raw_file, read, text, write
 import lowprec as lp
 from lowprec.checkpoints import check, convert, inspect
 from lowprec.checkpoints.containers.registry import open_container
+from lowprec.checkpoints.convert_arguments import describe_job
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.job_description import describe_job
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 

@@ -6,18 +6,17 @@ import tracemalloc
 
 import numpy as np
 
-from lowprec.checkpoints.layouts.gguf import scheme_of
-from lowprec.checkpoints.schemes import ggml
-from lowprec.checkpoints.schemes.dequantize import Parameters
-from lowprec.checkpoints.schemes.losses import PART, add_losses
+from lowprec.checkpoints.inference_engines.gguf import scheme_of
+from lowprec.checkpoints.schemes import ggml_blocks
+from lowprec.checkpoints.schemes.dequantize import PART, Parameters, add_losses
 from lowprec.loss.error_stats import ErrorStats
 from lowprec.spec.formats import FLOAT32
 
 
 def test_a_row_that_is_wide() -> None:
     x = np.random.default_rng(0).standard_normal((2, 9 * PART + 96)).astype(np.float32)
-    scheme = scheme_of(ggml.BLOCK_TYPES["Q8_0"])
-    scales, codes = ggml.quantize(x.view(np.uint32), FLOAT32, scheme)
+    scheme = scheme_of(ggml_blocks.BLOCK_TYPES["Q8_0"])
+    scales, codes = ggml_blocks.quantize(x.view(np.uint32), FLOAT32, scheme)
     wide, narrow = ErrorStats(), ErrorStats()
     tracemalloc.start()
     try:

@@ -146,7 +146,7 @@ def test_the_same_bytes_in_any_cut(options: dict[str, Any], tmp_path: Path, monk
     source, _ = v4(tmp_path / "in", experts(100, 131))
     whole = convert(source, tmp_path / "whole", recipe="deepseek-fp8")
     monkeypatch.setattr("lowprec.checkpoints.operations.lossless.PART", 1)
-    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
     cut = convert(source, tmp_path / "cut", recipe="deepseek-fp8", **options)
     assert tensors_of(tmp_path / "cut") == tensors_of(tmp_path / "whole")
     assert [one.inexact for one in cut.tensors] == [one.inexact for one in whole.tensors]

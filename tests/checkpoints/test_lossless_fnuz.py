@@ -10,7 +10,7 @@ import pytest
 from support.typed_tensors import BF16, E8M0
 
 from lowprec import reference
-from lowprec.checkpoints.schemes.fnuz import code_map, multiply_scales, requantize
+from lowprec.checkpoints.schemes.lossless import code_map, multiply_scales, requantize
 from lowprec.spec.formats import (
     BFLOAT16,
     FLOAT8_E4M3FN,

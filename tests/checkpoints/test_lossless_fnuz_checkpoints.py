@@ -259,7 +259,7 @@ def test_the_same_bytes_in_any_cut(options: dict[str, Any], tmp_path: Path, monk
     source = model(tmp_path / "in", tensors, CT)
     convert(source, tmp_path / "whole", recipe="fn")
     monkeypatch.setattr("lowprec.checkpoints.operations.change_codes.PART", 1)
-    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
     convert(source, tmp_path / "cut", recipe="fn", **options)
     assert tensors_of(tmp_path / "cut") == tensors_of(tmp_path / "whole")
     assert tensors_of(tmp_path / "cut")[M + "weight_scale"][2] == tensors[M + "weight_scale"].tobytes()

@@ -24,7 +24,8 @@ from lowprec.checkpoints.schemes.lossless import (
     tile_codes,
     tile_scales,
 )
-from lowprec.checkpoints.schemes.scheme import GlobalScale, Grid, Packing, Scheme
+from lowprec.checkpoints.schemes.scale_grid import Grid
+from lowprec.checkpoints.schemes.scheme import GlobalScale, Packing, Scheme
 from lowprec.spec.formats import (
     BFLOAT16,
     FLOAT4_E2M1FN,

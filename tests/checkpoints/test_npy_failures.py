@@ -17,7 +17,7 @@ from support.paths import with_support
 
 import lowprec as lp
 from lowprec.checkpoints import read_array, write_array
-from lowprec.checkpoints.files import renaming
+from lowprec.checkpoints.files import atomic_output
 from lowprec.checkpoints.files.errors import FileError
 
 NEW = {"x.npz": "float8_e4m3fn", "x.npy": "int8"}
@@ -41,7 +41,7 @@ def test_a_failed_write_leaves_the_old_file(
         write_array(path, OLD, UINT8)
     before, codes = content(tmp_path), codes_of(fmt, (9,))
     function, _, number = step.partition(" ")
-    home: Any = {"mkdtemp": sys.modules["tempfile"], "_renameat2": renaming, "open": Path}.get(function, os)
+    home: Any = {"mkdtemp": sys.modules["tempfile"], "_renameat2": atomic_output, "open": Path}.get(function, os)
     original, calls = getattr(home, function), []
 
     def fails(*arguments: Any, **options: Any) -> Any:  # the new file is opened to be made, and to be written

@@ -38,8 +38,9 @@ from support.typed_tensors import (
 )
 
 import lowprec as lp
-from lowprec.checkpoints import Checkpoint, value_reader
-from lowprec.checkpoints.containers.tensors import TensorReader
+from lowprec.checkpoints import Checkpoint
+from lowprec.checkpoints import checkpoint as value_reader
+from lowprec.checkpoints.containers.container import TensorReader
 
 torch: Any = optional("torch")
 

@@ -14,7 +14,7 @@ from support.command_line import run
 from support.gguf_files import Type, write
 
 import lowprec as lp
-from lowprec.checkpoints import value_reader
+from lowprec.checkpoints import checkpoint as value_reader
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 

@@ -15,7 +15,7 @@ from support.typed_tensors import BF16, F8, read_tensors, write_model, write_ten
 
 import lowprec as lp
 from lowprec.checkpoints import check, convert, inspect
-from lowprec.checkpoints.containers.parts import missing_parts, part_name
+from lowprec.checkpoints.containers.no_checkpoint import missing_parts, part_name
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.cli import main
 

@@ -15,8 +15,8 @@ from support.typed_tensors import read_tensors, write_model
 
 from lowprec.checkpoints import check, convert
 from lowprec.checkpoints.checking.finding import Finding
-from lowprec.checkpoints.layouts.engine_limits import TRANSFORMERS, VLLM, is_of_expert
-from lowprec.checkpoints.recipes.registry import RECIPES
+from lowprec.checkpoints.checking.readers import TRANSFORMERS, VLLM, is_of_expert
+from lowprec.checkpoints.recipes import RECIPES
 from lowprec.cli import main
 
 TABLE = [

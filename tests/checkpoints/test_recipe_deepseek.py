@@ -20,14 +20,15 @@ from support.typed_tensors import BF16, Tensors, read_tensors, write_model
 from lowprec import reference
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.schemes import deep_gemm
-from lowprec.checkpoints.schemes.scheme import Grid, Packing, Scheme
+from lowprec.checkpoints.inference_engines import deepseek_fp8
+from lowprec.checkpoints.schemes.scale_grid import Grid
+from lowprec.checkpoints.schemes.scheme import Packing, Scheme
 from lowprec.spec.formats import BFLOAT16, FLOAT8_E4M3FN, FLOAT16, FLOAT32, Format
 
 Array = np.ndarray[Any, Any]
 BLOCKS = Scheme(FLOAT8_E4M3FN, Packing.NONE, FLOAT32, Grid(128, 128))
 TYPES = {BFLOAT16: torch.bfloat16, FLOAT16: torch.float16, FLOAT32: torch.float32}
-TOOLS = {"deepseek-fp8": deep_gemm.quantize, "deepseek-fp8-ue8m0": deep_gemm.quantize_by_powers}
+TOOLS = {"deepseek-fp8": deepseek_fp8.quantize, "deepseek-fp8-ue8m0": deepseek_fp8.quantize_by_powers}
 
 
 def block_cast(x: torch.Tensor, powers: bool) -> tuple[torch.Tensor, torch.Tensor]:
@@ -104,7 +105,7 @@ def test_a_scale_and_codes_by_hand() -> None:
     """448 takes 448 as its scale 1; ties go to even codes, −0 and what is rounded to it keep the sign."""
     x = np.zeros((1, 8), np.float32)
     x[0] = [448, 17, 19, -17, -0.0, 2.0**-10, -(2.0**-10), 1.5 * 2.0**-9]
-    scales, codes = deep_gemm.quantize(x.view(np.uint32), FLOAT32, BLOCKS)
+    scales, codes = deepseek_fp8.quantize(x.view(np.uint32), FLOAT32, BLOCKS)
     assert scales.view(np.float32).tolist() == [[1.0]]
     assert codes.tolist() == [[0x7E, 0x58, 0x5A, 0xD8, 0x80, 0x00, 0x80, 0x02]]
 
@@ -112,9 +113,9 @@ def test_a_scale_and_codes_by_hand() -> None:
 def test_the_scale_of_zeros() -> None:
     """A block of zeros has the scale of 1e-4, and so has one whose numbers are smaller."""
     for x in (np.zeros((2, 3), np.float32), np.full((2, 3), 9e-5, np.float32)):
-        scales, _ = deep_gemm.quantize(x.view(np.uint32), FLOAT32, BLOCKS)
+        scales, _ = deepseek_fp8.quantize(x.view(np.uint32), FLOAT32, BLOCKS)
         assert scales.view(np.float32) == np.float32(1e-4) / np.float32(448)
-        scales, _ = deep_gemm.quantize_by_powers(x.view(np.uint32), FLOAT32, BLOCKS)
+        scales, _ = deepseek_fp8.quantize_by_powers(x.view(np.uint32), FLOAT32, BLOCKS)
         assert scales.view(np.float32) == 2.0**-22  # 1e-4 / 448 is 0.94 times that
 
 
@@ -122,7 +123,7 @@ def test_the_scale_of_zeros() -> None:
 def test_powers_of_two_are_the_smallest_that_suffice(largest: float) -> None:
     """The scale is the smallest power of two times 448 that is not below the largest magnitude; codes are exact."""
     x = np.array([[largest, -largest / 3, largest / 1000]], np.float32)
-    scales, codes = deep_gemm.quantize_by_powers(x.view(np.uint32), FLOAT32, BLOCKS)
+    scales, codes = deepseek_fp8.quantize_by_powers(x.view(np.uint32), FLOAT32, BLOCKS)
     scale = Fraction(float(scales.view(np.float32)[0, 0]))
     assert scale.numerator == 1 or scale.denominator == 1
     assert 448 * scale / 2 < Fraction(float(x[0, 0])) <= 448 * scale
@@ -243,7 +244,7 @@ def test_the_same_bytes_in_any_cut(
 ) -> None:
     convert(folder, tmp_path / "whole", recipe=recipe)
     monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", 1)
-    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
     convert(folder, tmp_path / "cut", recipe=recipe, **options)
     whole, cut = read_tensors(tmp_path / "whole"), read_tensors(tmp_path / "cut")
     assert {name: one.tobytes() for name, one in cut.items()} == {name: one.tobytes() for name, one in whole.items()}

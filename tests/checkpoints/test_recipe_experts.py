@@ -25,10 +25,10 @@ from support.typed_tensors import F8, read_tensors, write_model
 
 from lowprec.checkpoints import check, convert
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.recipes import compressed_tensors, modelopt
+from lowprec.checkpoints.recipes import RECIPES as ALL_RECIPES
 
 Array = np.ndarray[Any, Any]
-RECIPES = [one.name for one in (*compressed_tensors.RECIPES, *modelopt.RECIPES)]
+RECIPES = [one.name for one in ALL_RECIPES if one.layout in ("compressed-tensors", "modelopt")]
 DIGESTS: dict[str, Any] = json.loads((GOLDEN / "experts.json").read_text(encoding="utf-8"))
 PRESETS = {
     "fp8-dynamic": "FP8_DYNAMIC", "fp8-block": "FP8_BLOCK", "int8": "W8A8", "w4a16": "W4A16", "mxfp4a16": "MXFP4A16",
@@ -114,7 +114,7 @@ def test_the_same_bytes_in_any_cut(
 ) -> None:
     convert(stacked, tmp_path / "whole", recipe="nvfp4a16")
     monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", 1)
-    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
     convert(stacked, tmp_path / "cut", recipe="nvfp4a16", **options)
     assert tensors_of(tmp_path / "cut") == tensors_of(tmp_path / "whole")
 

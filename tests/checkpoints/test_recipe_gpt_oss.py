@@ -19,8 +19,9 @@ from support.typed_tensors import BF16, FP4, read_tensors, write_model
 from lowprec import reference
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.schemes import triton_kernels
-from lowprec.checkpoints.schemes.scheme import Grid, Packing, Scheme
+from lowprec.checkpoints.inference_engines import gpt_oss
+from lowprec.checkpoints.schemes.scale_grid import Grid
+from lowprec.checkpoints.schemes.scheme import Packing, Scheme
 from lowprec.spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT8_E8M0FNU, FLOAT16, FLOAT32, Format
 
 Array = np.ndarray[Any, Any]
@@ -69,7 +70,7 @@ def bits_of(x: torch.Tensor, fmt: Format) -> Array:
 @pytest.mark.parametrize("fmt", TYPES, ids=lambda fmt: fmt.name)
 def test_the_bits_of_triton_kernels(fmt: Format, kind: str) -> None:
     x = weights(kind).clamp(-float(fmt.max), float(fmt.max)).to(TYPES[fmt])
-    scales, codes = triton_kernels.quantize(bits_of(x, fmt), fmt, GROUPS)
+    scales, codes = gpt_oss.quantize(bits_of(x, fmt), fmt, GROUPS)
     expected_scales, expected_codes = downcast(x)
     assert np.array_equal(scales, expected_scales.numpy())
     assert np.array_equal(codes, expected_codes.numpy())
@@ -80,7 +81,7 @@ def test_the_smallest_scale_that_suffices(largest: float) -> None:
     """The scale is the smallest power of two times 6 that is not below the largest magnitude; codes are exact."""
     x = np.zeros((1, 32), np.float32)
     x[0, :5] = np.float32(largest) * np.array([1, -1, 0.75, -0.3, 0.01], np.float32)
-    scales, codes = triton_kernels.quantize(x.view(np.uint32), FLOAT32, GROUPS)
+    scales, codes = gpt_oss.quantize(x.view(np.uint32), FLOAT32, GROUPS)
     scale = Fraction(2) ** (int(scales[0, 0]) - 127)
     assert 6 * scale / 2 < Fraction(float(x[0, 0])) <= 6 * scale
     unpacked = [int(byte) >> shift & 15 for byte in codes[0] for shift in (0, 4)]
@@ -91,7 +92,7 @@ def test_a_group_by_hand() -> None:
     """The scale of 6 is 1, of zeros has code 0; ties go to even codes; −0 and what is rounded to it keep the sign."""
     x = np.zeros((2, 32), np.float32)
     x[0, :10] = [6, 0.25, 0.75, 1.25, -1.75, 2.5, 3.5, -5, -0.0, -0.2]
-    scales, codes = triton_kernels.quantize(x.view(np.uint32), FLOAT32, GROUPS)
+    scales, codes = gpt_oss.quantize(x.view(np.uint32), FLOAT32, GROUPS)
     assert scales.tolist() == [[127], [0]]
     assert codes[0, :5].tolist() == [0x07, 0x22, 0x4C, 0xE6, 0x88]
     assert not codes[1].any()
@@ -184,7 +185,7 @@ def test_the_same_bytes_in_any_cut(
 ) -> None:
     convert(folder, tmp_path / "whole", recipe="gptoss-mxfp4")
     monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", 1)
-    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
     convert(folder, tmp_path / "cut", recipe="gptoss-mxfp4", **options)
     whole, cut = read_tensors(tmp_path / "whole"), read_tensors(tmp_path / "cut")
     assert {name: one.tobytes() for name, one in cut.items()} == {name: one.tobytes() for name, one in whole.items()}

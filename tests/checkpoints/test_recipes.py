@@ -16,7 +16,7 @@ from support.tiny_models import INDEX, llama, llama_config, write_folder
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.recipes.compressed_tensors import RECIPES
+from lowprec.checkpoints.recipes import RECIPES
 from lowprec.cli import main
 
 TITLES = {
@@ -59,14 +59,14 @@ def test_the_bytes_of_llm_compressor(recipe: str, title: str, model: Path, tmp_p
 
 
 @pytest.mark.one_in(5)
-@pytest.mark.parametrize("recipe", [recipe.name for recipe in RECIPES])
+@pytest.mark.parametrize("recipe", [recipe.name for recipe in RECIPES if recipe.layout == "compressed-tensors"])
 @pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}])
 def test_the_same_bytes_in_any_cut(
     recipe: str, options: dict[str, Any], model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     convert(model, tmp_path / "whole", recipe=recipe)
     monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", 1)
-    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
     convert(model, tmp_path / "cut", recipe=recipe, **options)
     assert tensors_of(tmp_path / "cut") == tensors_of(tmp_path / "whole")
 

@@ -13,7 +13,7 @@ from support.checkpoint_files import parse, save
 from support.command_line import run
 
 import lowprec as lp
-from lowprec.checkpoints.recipes.registry import CHANGES, RECIPES
+from lowprec.checkpoints.recipes import CHANGES, RECIPES
 from lowprec.cli import main
 
 pytestmark = pytest.mark.usefixtures("working_folder")

@@ -16,7 +16,7 @@ from support.scaled_weights import ONE, P, Q, fp8, nvfp4, write_model
 from support.typed_tensors import read_tensors, write_tensors
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.containers.tensors import StoredTensor
+from lowprec.checkpoints.containers.container import StoredTensor
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.cli import main
 

@@ -18,11 +18,10 @@ from support.resumed_conversions import SHARDS, three_shards
 
 from lowprec._notebook_display import and_so_text, count_text
 from lowprec.checkpoints import convert
+from lowprec.checkpoints.containers.container import TensorReader
 from lowprec.checkpoints.containers.folder import Folder
-from lowprec.checkpoints.containers.tensors import TensorReader
-from lowprec.checkpoints.layer_kinds import layer_kind
-from lowprec.checkpoints.planning.description_changes import description_changes
-from lowprec.checkpoints.planning.quantization_config import Description
+from lowprec.checkpoints.containers.model_config import Description, description_changes
+from lowprec.checkpoints.conversion_report import layer_kind
 from lowprec.checkpoints.progress import Progress
 
 KINDS = {

@@ -126,7 +126,7 @@ def test_the_same_bytes_in_any_cut(
     convert(GOLDEN / source, tmp_path / "whole", recipe=recipe)
     monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", 1)
     monkeypatch.setattr("lowprec.checkpoints.operations.lossless.PART", 1)
-    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
     convert(GOLDEN / source, tmp_path / "cut", recipe=recipe, **options)
     assert tensors_of(tmp_path / "cut") == tensors_of(tmp_path / "whole")
 

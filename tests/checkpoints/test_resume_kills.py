@@ -16,8 +16,7 @@ from support.resumed_conversions import kill, start_blocked, three_shards
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.files.folder_lock import LockedFolder
-from lowprec.checkpoints.files.resumable_output import staging_name
+from lowprec.checkpoints.files.resume import LockedFolder, staging_name
 
 RESUMED = "the conversion is resumed: 2 of 3 files were finished"
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from lowprec.checkpoints.arithmetic.chunks import Chunk
-from lowprec.checkpoints.containers.tensors import FileRegion, StoredTensor
+from lowprec.checkpoints.chunks import Chunk
+from lowprec.checkpoints.containers.container import FileRegion, StoredTensor
 from lowprec.checkpoints.execution.runners import Threads
 from lowprec.checkpoints.execution.worker import Task, TaskResult
 from lowprec.checkpoints.operations.copy import Copy

@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 
 from lowprec import reference
-from lowprec.checkpoints.recipes.registry import RECIPES
-from lowprec.checkpoints.schemes.factors import divide, multiply
-from lowprec.checkpoints.schemes.magnitudes import (
+from lowprec.checkpoints.recipes import RECIPES
+from lowprec.checkpoints.schemes.absmax import (
     NotFiniteError,
     clear_negative_zeros,
+    divide,
     float_magnitudes,
     group_magnitudes,
     largest_magnitude,
+    multiply,
 )
 from lowprec.checkpoints.schemes.packing import swap_nibbles
-from lowprec.checkpoints.schemes.scheme import Grid
+from lowprec.checkpoints.schemes.scale_grid import Grid
 from lowprec.spec.formats import BFLOAT16, FLOAT8_E4M3FN, FLOAT16, FLOAT32, Format
 
 Array = np.ndarray[Any, Any]

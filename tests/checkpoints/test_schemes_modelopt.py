@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from support.golden import GOLDEN, tensors_of
 
-from lowprec.checkpoints.schemes.modelopt import fp8_scale, nvfp4_scale, quantize
-from lowprec.checkpoints.schemes.scheme import GlobalScale, Grid, Packing, Scheme
+from lowprec.checkpoints.inference_engines.modelopt import fp8_scale, nvfp4_scale, quantize
+from lowprec.checkpoints.schemes.scale_grid import Grid
+from lowprec.checkpoints.schemes.scheme import GlobalScale, Packing, Scheme
 from lowprec.spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT16, FLOAT32, Format
 
 NVFP4 = Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E4M3FN, Grid(1, 16), GlobalScale.FACTOR)

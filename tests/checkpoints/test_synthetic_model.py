@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lowprec as lp
-from lowprec.checkpoints import synthetic_model
+from lowprec.cli import demo
 
 LINEAR = [
     f"{part}.{name}_proj.weight"
@@ -24,12 +24,12 @@ MIB = 1 << 20
 def test_the_synthetic_checkpoint_is_a_llama(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        synthetic_model.write_model(tmp_path / name, 256)
+        demo.write_model(tmp_path / name, 256)
     one, two = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two"))
     assert one == two
     entries = {entry.name: entry for entry in lp.checkpoints.inspect(tmp_path / "one")}
     assert {entry.format for entry in entries.values()} == {"bfloat16"}
-    assert sum(entry.nbytes for entry in entries.values()) == synthetic_model.nbytes_of(256)
+    assert sum(entry.nbytes for entry in entries.values()) == demo.nbytes_of(256)
     norms = [f"model.layers.{i}.{name}_layernorm.weight" for i in range(2) for name in ("input", "post_attention")]
     ends = ["model.embed_tokens.weight", "model.norm.weight", "lm_head.weight"]
     linear = [f"model.layers.{i}.{name}" for i in range(2) for name in LINEAR]
@@ -45,18 +45,18 @@ def test_the_synthetic_checkpoint_is_a_llama(tmp_path: Path) -> None:
 
 def test_the_sizes_of_synthetic_checkpoints() -> None:
     """64 MiB is a width of 1024: 2 (2 1024^2 + 2 1024 256 + 3 1024 3584) + 2 3072 1024 weights of 2 bytes; norms."""
-    assert synthetic_model.width_of(64 * MIB) == 1024
-    assert synthetic_model.nbytes_of(1024) == 2 * (2 * (2 * 1024**2 + 2 * 1024 * 256 + 3 * 1024 * 3584) + 6 * 1024**2
+    assert demo.width_of(64 * MIB) == 1024
+    assert demo.nbytes_of(1024) == 2 * (2 * (2 * 1024**2 + 2 * 1024 * 256 + 3 * 1024 * 3584) + 6 * 1024**2
                                                    + 5 * 1024)  # fmt: skip
-    assert [synthetic_model.width_of(size) for size in (MIB, 4 * MIB - 1, 4 * MIB, 1024 * MIB)] == [128, 128, 256, 4096]
+    assert [demo.width_of(size) for size in (MIB, 4 * MIB - 1, 4 * MIB, 1024 * MIB)] == [128, 128, 256, 4096]
 
 
 def test_weights_have_heavy_tails_and_outlier_channels(tmp_path: Path) -> None:
     """Quantiles of Student's t with 4 degrees of freedom, as tables print them; its deviation is the root of 2."""
-    table = synthetic_model._quantiles()
+    table = demo._quantiles()
     for p, t in ((0.5, 0.0), (0.9, 1.533), (0.975, 2.776), (0.995, 4.604), (0.9995, 8.610)):
         assert float(table[int(p * 65536)]) * 2**0.5 == pytest.approx(t, rel=0.003, abs=1e-4)
-    synthetic_model.write_model(tmp_path, 512)
+    demo.write_model(tmp_path, 512)
     for name, axis in (("self_attn.q_proj", 0), ("mlp.down_proj", 1)):
         with lp.checkpoints.open(tmp_path) as checkpoint:
             x = checkpoint[f"model.layers.1.{name}.weight"].astype(np.float64)

@@ -28,9 +28,7 @@ from support.typed_tensors import BF16
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.recipes import compressed_tensors
-from lowprec.checkpoints.recipes import deepseek as deepseek_recipes
-from lowprec.checkpoints.recipes import modelopt as modelopt_recipes
+from lowprec.checkpoints.recipes import RECIPES as ALL_RECIPES
 
 TIED: dict[str, Any] = json.loads((GOLDEN / "tied.json").read_text(encoding="utf-8"))
 """What llm-compressor makes of a model with a tied head, and which modules it ignores."""
@@ -38,7 +36,7 @@ TIED: dict[str, Any] = json.loads((GOLDEN / "tied.json").read_text(encoding="utf
 EMBEDDING = "model.embed_tokens"
 BOTH = ["lm_head", EMBEDDING]
 RECIPES = [
-    recipe.name for family in (compressed_tensors, deepseek_recipes, modelopt_recipes) for recipe in family.RECIPES
+    recipe.name for recipe in ALL_RECIPES if recipe.layout in ("compressed-tensors", "FP8 of DeepSeek", "modelopt")
 ]
 
 

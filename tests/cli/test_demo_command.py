@@ -15,8 +15,8 @@ import pytest
 from support.command_line import fail, listing, run
 
 import lowprec as lp
-from lowprec.checkpoints import synthetic_model
 from lowprec.cli import demo, main
+from lowprec.cli import demo as synthetic_model
 
 RECIPES = ["fp8-dynamic", "mxfp4a16", "nvfp4a16", "w4a16-g32"]
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from support.command_line import fail, listing, run
 
-from lowprec.checkpoints import synthetic_model
+from lowprec.cli import demo
 
 MIB = 1 << 20
 
@@ -55,7 +55,7 @@ def test_room_for_the_checkpoint_and_its_copy(
     """1.5 MiB have room for the checkpoint alone: the demo says so before it writes."""
     monkeypatch.setattr("shutil.disk_usage", shutil_usage(3 * MIB // 2))
     written = list[Path]()
-    monkeypatch.setattr(synthetic_model, "write_model", lambda folder, width: written.append(folder))
+    monkeypatch.setattr(demo, "write_model", lambda folder, width: written.append(folder))
     error = fail("demo", "--size", "1M", capsys=capsys)
     assert error.startswith(f"{temporary}: the demo needs 2.0 MiB, and the disk has 1.5 MiB left; ")
     assert written == []
@@ -81,7 +81,7 @@ def test_an_output_that_is_larger_than_the_checkpoint(capsys: pytest.CaptureFixt
 
 def test_folders_in_folders_are_copied(capsys: pytest.CaptureFixture[str]) -> None:
     Path("model/notes/old").mkdir(parents=True)
-    synthetic_model.write_model(Path("model"), 128)
+    demo.write_model(Path("model"), 128)
     Path("model/notes/old/first.txt").write_text("nothing")
     weights, files = Path("model/model.safetensors"), [path for path in Path("model").rglob("*") if path.is_file()]
     result = json.loads(run("demo", "model", "--json", capsys=capsys))

@@ -10,7 +10,7 @@ import pytest
 from support.cast_cases import NARROW, compare, expected_codes, options_for
 from support.cuda_on_cpu import CpuBuild
 
-from lowprec.backends.program import make_program
+from lowprec.backends.kernels_of_plan import make_program
 from lowprec.conformance import cast_inputs
 from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.plan import copy_plan

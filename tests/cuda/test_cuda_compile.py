@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from support.cuda_on_cpu import casts, quantizations, roundings
 
-from lowprec.backends import cuda_source
+from lowprec.backends import cuda
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_89", "sm_90", "sm_100")
 NVRTC_PACKAGES = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
 
 
-def _some_conversions() -> list[cuda_source.Conversion]:
+def _some_conversions() -> list[cuda.Conversion]:
     """Return kernels enough for every loop, and every width at each end; small ones, since compiling takes long."""
     parts = {
         made: {*made.loops, ("from", made.source_bits), ("to", made.target_bits)}
@@ -33,7 +33,7 @@ def _some_conversions() -> list[cuda_source.Conversion]:
 
 @pytest.fixture(scope="module")
 def source() -> str:
-    return cuda_source.kernel_source({f"kernel{index}": made for index, made in enumerate(_some_conversions())})
+    return cuda.kernel_source({f"kernel{index}": made for index, made in enumerate(_some_conversions())})
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def nvrtc() -> ctypes.CDLL:
 def test_nvrtc(nvrtc: ctypes.CDLL, source: str, architecture: str) -> None:
     program = ctypes.c_void_p()
     assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"lowprec.cu", 0, None, None) == 0
-    options = [option.encode() for option in (*cuda_source.OPTIONS, f"--gpu-architecture={architecture}")]
+    options = [option.encode() for option in (*cuda.OPTIONS, f"--gpu-architecture={architecture}")]
     status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     size = ctypes.c_size_t()
     nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
@@ -72,7 +72,7 @@ def test_nvcc(source: str, architecture: str, tmp_path: Path) -> None:
         pytest.skip("no nvcc here")
     text = tmp_path / "lowprec.cu"
     text.write_text(source, encoding="utf-8")
-    strict = ["--Werror=all-warnings", "--resource-usage", f"--gpu-architecture={architecture}", *cuda_source.OPTIONS]
+    strict = ["--Werror=all-warnings", "--resource-usage", f"--gpu-architecture={architecture}", *cuda.OPTIONS]
     done = subprocess.run(
         [nvcc, "--cubin", *strict, text, "-o", tmp_path / "lowprec.cubin"], capture_output=True, text=True, check=False
     )
@@ -88,11 +88,11 @@ def test_elements_are_loaded_and_stored_together(tmp_path: Path) -> None:
         pytest.skip("no nvcc here")
     text = tmp_path / "lowprec.cu"
     made = {
-        "narrow": cuda_source.Conversion(("encode8",), 32, 8),
-        "packed": cuda_source.Conversion(("encode8",), 32, 4),
+        "narrow": cuda.Conversion(("encode8",), 32, 8),
+        "packed": cuda.Conversion(("encode8",), 32, 4),
     }
-    text.write_text(cuda_source.kernel_source(made), encoding="utf-8")
-    subprocess.run([nvcc, "--ptx", *cuda_source.OPTIONS, text, "-o", tmp_path / "lowprec.ptx"], check=True)
+    text.write_text(cuda.kernel_source(made), encoding="utf-8")
+    subprocess.run([nvcc, "--ptx", *cuda.OPTIONS, text, "-o", tmp_path / "lowprec.ptx"], check=True)
     narrow, packed = (tmp_path / "lowprec.ptx").read_text(encoding="utf-8").split(".entry ")[1:]
     assert len(re.findall(r"ld\.global\.nc\.v4\.u32", narrow)) == 1
     assert len(re.findall(r"st\.global\.v4\.u8", narrow)) == 1

@@ -11,7 +11,7 @@ from support.cast_cases import NARROW, options_for
 
 import lowprec as lp
 from lowprec.backends import cuda
-from lowprec.backends.job import Job
+from lowprec.backends.jobs import Job
 from lowprec.conformance import cast_inputs
 from lowprec.plans.plan import copy_plan
 from lowprec.reference import whole_arrays

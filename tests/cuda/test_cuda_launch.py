@@ -17,9 +17,9 @@ import pytest
 from support.optional import optional
 
 import lowprec as lp
-from lowprec.backends import cuda, cuda_source
-from lowprec.backends.job import Job, Scales
-from lowprec.backends.program import make_program
+from lowprec.backends import cuda
+from lowprec.backends.jobs import Job, Scales
+from lowprec.backends.kernels_of_plan import make_program
 from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.plan import copy_plan
 from lowprec.plans.quantize_plan import QuantizeOptions, quantize_plan
@@ -38,7 +38,7 @@ ENDS = [(a, b) for a in (2, 4, 6, 8, 16, 32, 64) for b in (2, 4, 6, 8, 16, 32, 6
 
 @pytest.mark.parametrize(("source_bits", "target_bits"), ENDS)
 def test_vectors(source_bits: int, target_bits: int) -> None:
-    length = cuda_source.Conversion(("load8",), source_bits, target_bits).vector_length
+    length = cuda.Conversion(("load8",), source_bits, target_bits).vector_length
     for bits in (source_bits, target_bits):
         assert length * bits % (32 if bits < 8 else bits) == 0  # packed codes fill whole words
     assert length & (length - 1) == 0
@@ -48,9 +48,9 @@ def test_vectors(source_bits: int, target_bits: int) -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 4, 1023, 1024, 1025, 10**6, 2**26, 2**26 + 1, 2**40])
 def test_geometry(n: int) -> None:
-    made = cuda_source.Conversion(("encode8",), 32, 8)
-    blocks, threads = cuda_source.geometry(made, n)
-    assert f"__launch_bounds__({threads})" in cuda_source.kernel_source({})
+    made = cuda.Conversion(("encode8",), 32, 8)
+    blocks, threads = cuda.geometry(made, n)
+    assert f"__launch_bounds__({threads})" in cuda.kernel_source({})
     assert 1 <= blocks <= 2**16
     if blocks < 2**16:  # a thread for each vector, and no block without work
         assert blocks * threads * made.vector_length >= n > (blocks - 1) * threads * made.vector_length or blocks == 1
@@ -63,7 +63,7 @@ def _program(source: str, target: str, **ends: bool) -> Any:
 
 def test_arguments_are_passed_by_value() -> None:
     program = _program("int8", "uint16")
-    count, params, operands = cuda_source.arguments(program, 2**33)
+    count, params, operands = cuda.arguments(program, 2**33)
     assert count.dtype == np.uint64
     assert count == 2**33
     assert params.size == operands.size == 1  # CuPy passes a NumPy array of one element by value, and refuses others
@@ -99,7 +99,7 @@ def test_cython_declares_the_struct_of_params() -> None:
     assert declared == fields
     assert len(fields) == header.count(";") > 30
     assert sum(SIZES[kind] for kind, _ in fields) == len(_program("int8", "uint16").params)  # no padding
-    assert cuda_source.kernel_source({}).count("} params_t;") == 1
+    assert cuda.kernel_source({}).count("} params_t;") == 1
 
 
 def test_every_loop_has_a_function_but_those_of_the_ends() -> None:
@@ -118,25 +118,25 @@ def test_every_loop_has_a_function_but_those_of_the_ends() -> None:
 def test_loops_that_take_scales_are_known_by_their_names() -> None:
     tier = import_module(f"lowprec._native.tier_{lp.build_info()['isas'][0]}")
     for name in (*tier.LOOPS, *tier.SCALE_LOOPS):
-        width = cuda_source.Conversion((name,), 32, 8).scale_bits
+        width = cuda.Conversion((name,), 32, 8).scale_bits
         assert width == (0 if name in tier.LOOPS else 64 if "64" in name else 32), name
 
 
 def test_operands_are_passed_by_value() -> None:
-    packed = cuda_source.operands_bytes(2**40, 0, Granularity(0, 3, 4, 1, 0, 1))
+    packed = cuda.operands_bytes(2**40, 0, Granularity(0, 3, 4, 1, 0, 1))
     assert np.frombuffer(packed, np.uint64).tolist() == [2**40, 0, 3, 4, 1, 0, 1, 0, 0]
-    streamed = cuda_source.operands_bytes(*cuda_source.NO_SCALES, Stream(2**63 + 1, 7))
+    streamed = cuda.operands_bytes(*cuda.NO_SCALES, Stream(2**63 + 1, 7))
     assert np.frombuffer(streamed, np.uint64).tolist() == [0, 0, 1, 1, 1, 0, 1, 2**63 + 1, 7]
     fields = re.findall(r"\w+(?=[,;])", re.sub("//.*", "", _between("vectors.cuh", "struct operands_t {", "};")))
     assert fields == ["scale", "zero", "inner", "length", "block", "outer_step", "width", "seed", "slot"]
     assert [*Granularity._fields[1:], "seed", "slot"] == fields[2:]
-    assert cuda_source.arguments(_program("int8", "uint16"), 1, packed)[2].tobytes() == packed
+    assert cuda.arguments(_program("int8", "uint16"), 1, packed)[2].tobytes() == packed
 
 
 def test_packing_is_a_matter_of_the_ends() -> None:
-    made = cuda_source.conversion(_program("float4_e2m1fn", "float6_e3m2fn", unpacked=True, packed=True))
-    assert made == cuda_source.Conversion(("decode8", "encode8"), 4, 6)
-    text = cuda_source.kernel_source({"convert": made})
+    made = cuda.conversion(_program("float4_e2m1fn", "float6_e3m2fn", unpacked=True, packed=True))
+    assert made == cuda.Conversion(("decode8", "encode8"), 4, 6)
+    text = cuda.kernel_source({"convert": made})
     assert "source_bits = 4, target_bits = 6;\n    static constexpr int vector_length = 16;" in text
 
 
@@ -231,8 +231,8 @@ def test_machine_code_is_kept_on_the_disk(tmp_path: Path, monkeypatch: pytest.Mo
         )
 
     assert [cuda._compiled("a", cupy("90")) for _ in range(2)] == [b"a", b"a"]
-    assert compiled == [cuda_source.OPTIONS]
-    assert "--ftz=false" in cuda_source.OPTIONS  # subnormal numbers are numbers
+    assert compiled == [cuda.OPTIONS]
+    assert "--ftz=false" in cuda.OPTIONS  # subnormal numbers are numbers
     for source, capability in [("b", "90"), ("a", "100")]:
         assert cuda._compiled(source, cupy(capability)) == source.encode()
     assert len(compiled) == len(list((tmp_path / "kept").iterdir())) == 3

@@ -23,7 +23,7 @@ from support.quantize_cases import (
     type_table,
 )
 
-from lowprec.backends.program import make_program
+from lowprec.backends.kernels_of_plan import make_program
 from lowprec.plans.plan import Plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.plans.scale_shapes import granularity_of

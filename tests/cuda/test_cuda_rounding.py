@@ -9,7 +9,7 @@ import pytest
 from support.cuda_on_cpu import CpuBuild, roundings
 from support.rounded_plans import rounded_plans
 
-from lowprec.backends.program import make_program
+from lowprec.backends.kernels_of_plan import make_program
 from lowprec.conformance import cast_inputs
 from lowprec.plans.plan import Plan
 from lowprec.reference.whole_arrays import expected_rounded

@@ -15,7 +15,7 @@ import pytest
 
 import lowprec as lp
 from lowprec.backends import dask as backend
-from lowprec.backends import thread_count
+from lowprec.backends import threads
 from lowprec.spec.formats import NUMERIC, Format, Kind, NaNRule
 
 da = pytest.importorskip("dask.array")
@@ -173,13 +173,13 @@ def test_a_task_takes_one_thread() -> None:
     seen = set()
 
     def look(block: np.ndarray) -> np.ndarray:
-        with thread_count.one_thread():
-            seen.add((thread_count.threads_for(1 << 24), threading.get_ident()))
+        with threads.one_thread():
+            seen.add((threads.threads_for(1 << 24), threading.get_ident()))
         return block
 
     da.ones((4, 4), chunks=2).map_blocks(look, dtype=float).compute()
     assert {count for count, _ in seen} == {1}
-    assert thread_count.threads_for(1 << 24) == lp.get_num_threads()
+    assert threads.threads_for(1 << 24) == lp.get_num_threads()
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,9 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.backends import array_api, array_api_cast, array_api_random, array_api_rounding, eager
-from lowprec.backends.array_api_values import Library
+from lowprec.backends import array_api, backend_choice
+from lowprec.backends.array_api import rounding as array_api_rounding
+from lowprec.backends.array_api.cast import Library
 from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.plan import Plan, Rule
 from lowprec.reference.philox import random_word
@@ -67,7 +68,7 @@ def check(codes: np.ndarray, source: Format, target: Format, rounding: Rounding,
     """Compare the conversion of an array of codes with the oracle."""
     stream = STREAM if rounding.random_bits else None
     found = unsigned(
-        array_api_cast.cast_array(held(codes, source, xp), plan_of(source, target, rounding), xp, stream=stream)
+        array_api.cast_array(held(codes, source, xp), plan_of(source, target, rounding), xp, stream=stream)
     )
     wanted = expected_rounded(codes, source, target, rounding, *(stream or ()))
     wrong = np.flatnonzero(found != wanted)
@@ -186,7 +187,7 @@ def test_described_targets_by_the_rules_of_onnx(target: Format, saturate: bool) 
     saturate = saturate or not target.has_zero  # without zero, Inf and NaN there is nothing but saturation
     x, source = edges(target, np.random.default_rng(2)), lp.as_format("float64")
     plan = make_plan(source, target, cast_rules(source, target, saturate))
-    found = array_api_cast.cast_array(x, plan, array_api_compat.numpy)
+    found = array_api.cast_array(x, plan, array_api_compat.numpy)
     np.testing.assert_array_equal(found, [reference.encode(value, target, saturate=saturate) for value in x.tolist()])
 
 
@@ -196,7 +197,7 @@ def test_described_targets_by_the_rules_of_onnx(target: Format, saturate: bool) 
 )
 def test_random_numbers(library: Any, seed: int, offset: int, bits: int) -> None:
     # `random_word` takes places below 2**63 only, so that the last of a stream are counted from its words.
-    found = array_api_random.random_numbers(Stream(seed, offset), bits, (2, 1), Library(library, device(library)))
+    found = array_api_rounding.random_numbers(Stream(seed, offset), bits, (2, 1), Library(library, device(library)))
     wanted = [random_word(seed, min(offset + n, 2**63 - 1), bits) for n in range(2)]
     assert np.asarray(found).reshape(-1).tolist()[: 2**63 - offset] == wanted[: 2**63 - offset]
 
@@ -221,8 +222,8 @@ def test_jobs_of_every_shape(library: Any, monkeypatch: pytest.MonkeyPatch) -> N
         ]
 
     wanted = calls(x, scale, x.transpose(2, 0, 1))
-    monkeypatch.setattr(eager, "BACKENDS", (array_api,))
-    monkeypatch.setattr("lowprec.backends.dispatch.BACKENDS", (array_api,))
+    monkeypatch.setattr(backend_choice, "AT_ONCE", ("array_api",))
+    monkeypatch.setattr(backend_choice, "BACKENDS", ("array_api",))
     with strict.ArrayAPIStrictFlags(api_version="2024.12"):  # packing asks for bitwise_and with a Python integer
         y = library.asarray(x.copy())
         found = calls(y, library.asarray(scale.copy()), library.permute_dims(y, (2, 0, 1)))
@@ -233,10 +234,9 @@ def test_jobs_of_every_shape(library: Any, monkeypatch: pytest.MonkeyPatch) -> N
 def test_it_shares_nothing_with_the_other_implementations() -> None:
     imported = {
         node.module
-        for module in (array_api_rounding, array_api_random)
-        for node in ast.walk(ast.parse(inspect.getsource(module)))
+        for node in ast.walk(ast.parse(inspect.getsource(array_api_rounding)))
         if isinstance(node, ast.ImportFrom) and node.level
     }
     assert imported == {
-        "array_api_random", "array_api_values", "plans.plan", "spec.formats", "spec.rounding_modes"
+        "cast", "plans.plan", "spec.formats", "spec.rounding_modes"
     }  # fmt: skip

@@ -12,10 +12,10 @@ from support.optional import optional
 import lowprec as lp
 from lowprec import _kernels, reference
 from lowprec.arrays.torch_tensors import mark_written
-from lowprec.backends import call_cache, program
+from lowprec.backends import call_cache, kernels_of_plan
 from lowprec.backends.call_cache import CASTS, DEQUANTIZED, QUANTIZED
-from lowprec.backends.thread_count import PARALLEL_FROM
-from lowprec.ops import cast, codes, onnx_operators
+from lowprec.backends.threads import PARALLEL_FROM
+from lowprec.ops import cast, encode_pack, quantize_linear
 
 torch: Any = optional("torch")
 
@@ -66,7 +66,7 @@ def dispatched(monkeypatch: pytest.MonkeyPatch) -> list[None]:
     for calls in (CASTS, QUANTIZED, DEQUANTIZED):
         calls.clear()
     jobs: list[None] = []
-    for module in (cast, codes, onnx_operators):
+    for module in (cast, encode_pack, quantize_linear):
 
         def spy(job: Any, original: Any = module.dispatch) -> Any:
             jobs.append(None)
@@ -186,7 +186,7 @@ def test_the_first_call_makes_its_program_once(monkeypatch: pytest.MonkeyPatch) 
         made.append(arguments[0])
         return original(*arguments, **named)
 
-    program.make_program.cache_clear()
+    kernels_of_plan.make_program.cache_clear()
     QUANTIZED.clear()
     monkeypatch.setattr(_kernels, "Program", spy)
     lp.quantize_linear(X, np.array(0.5, np.float32), output_dtype="int8")
@@ -235,8 +235,8 @@ def test_names_that_were_freed_are_not_taken_for_others() -> None:
 
 def test_packed_codes_of_another_length() -> None:
     pytest.importorskip("torch")
-    codes = np.full(8, 0x21, np.uint8)
-    for packed in (codes, torch.from_numpy(codes)):
+    encode_pack = np.full(8, 0x21, np.uint8)
+    for packed in (encode_pack, torch.from_numpy(encode_pack)):
         for _ in range(2):
             assert plain(lp.unpack(packed, "uint4", 16)) == [1, 2] * 8
             for wrong in (packed[:1], packed[:7], packed.reshape(2, 4), packed[:0]):

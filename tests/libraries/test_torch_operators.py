@@ -74,7 +74,7 @@ def test_the_first_call_of_a_process_can_be_compiled() -> None:
     code = """
 import sys
 import lowprec as lp, torch
-assert 'lowprec.ops.torch_operators' not in sys.modules
+assert 'lowprec.torch_ops' not in sys.modules
 x = torch.tensor([0.3, -1000.0, 1e9])
 with torch._dynamo.config.patch(error_on_recompile=True):
     compiled = torch.compile(lambda x: lp.cast(x, 'int4', saturate=True), backend='eager', fullgraph=True)
@@ -92,7 +92,7 @@ import lowprec as lp, torch
 x = torch.tensor([0.3, -1000.0, 1e9])
 lp.cast(x, 'int8'), lp.encode(x[::2], 'float16'), lp.quantize_linear(x, 0.5, 3, output_dtype=2),
 lp.decode(x.view(torch.uint32), 1)
-print('lowprec.ops.torch_operators' in sys.modules)
+print('lowprec.torch_ops' in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 

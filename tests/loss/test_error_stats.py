@@ -12,8 +12,7 @@ import pytest
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.checkpoints.arithmetic.chunk_arithmetic import PART, Arithmetic, SourceBytes
-from lowprec.checkpoints.element_rules import ElementRules
+from lowprec.checkpoints.schemes.cast import PART, Arithmetic, ElementRules, SourceBytes
 from lowprec.loss.error_stats import ElementStats, ErrorStats, convert_compared, count_beyond, error_statistics
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
 from lowprec.spec.operator_versions import cast_rules

@@ -12,7 +12,7 @@ import pytest
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.backends.cpu_limits import available_cores
+from lowprec.backends.threads import available_cores
 
 SETS = ", ".join(_kernels.available_isas())
 WRONG = [

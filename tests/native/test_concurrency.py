@@ -17,7 +17,7 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.backends import call_cache, thread_count
+from lowprec.backends import call_cache, threads
 
 torch: Any = optional("torch")
 
@@ -40,7 +40,7 @@ def test_one_caller_at_a_time_takes_several_threads(monkeypatch: pytest.MonkeyPa
                 running -= more[-1]
             return done
 
-        return thread_count.shared(n, spied, *arguments)
+        return threads.shared(n, spied, *arguments)
 
     expected = lp.encode(X, "float8_e5m2")
     monkeypatch.setattr(call_cache.CASTS, "share", spy)
@@ -64,7 +64,7 @@ def test_the_team_is_given_back_after_an_error() -> None:
 
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
-            thread_count.shared(1 << 22, fail)
+            threads.shared(1 << 22, fail)
 
 
 POOLS = """

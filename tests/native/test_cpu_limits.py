@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lowprec.backends.cpu_limits import available_cores
+from lowprec.backends.threads import available_cores
 
 AFFINITY = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -12,7 +12,7 @@ from support.custom_formats import float_format
 
 from lowprec import _kernels
 from lowprec._kernels import Program
-from lowprec.backends.program import make_program
+from lowprec.backends.kernels_of_plan import make_program
 from lowprec.plans.cast_plan import make_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, NaNRule
 from lowprec.spec.operator_versions import cast_rules

@@ -11,7 +11,7 @@ import pytest
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.backends.program import make_program
+from lowprec.backends.kernels_of_plan import make_program
 from lowprec.plans.cast_plan import make_plan
 from lowprec.reference.whole_arrays import expected_rounded
 from lowprec.spec.operator_versions import cast_rules

@@ -14,7 +14,7 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.backends import thread_count
+from lowprec.backends import threads
 from lowprec.spec.formats import NUMERIC, Format
 
 torch: Any = optional("torch")
@@ -25,17 +25,17 @@ X = np.random.default_rng(3).normal(0, 100, 1 << 21).astype(np.float32)
 def test_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     lp.set_num_threads(3)
     assert lp.get_num_threads() == (3 if _kernels.openmp() else 1)
-    assert thread_count.threads_for(10) == lp.get_num_threads()
+    assert threads.threads_for(10) == lp.get_num_threads()
     lp.set_num_threads(None)
-    assert thread_count.threads_for(thread_count.PARALLEL_FROM - 1) == 1
-    assert thread_count.threads_for(thread_count.PARALLEL_FROM) == lp.get_num_threads()
+    assert threads.threads_for(threads.PARALLEL_FROM - 1) == 1
+    assert threads.threads_for(threads.PARALLEL_FROM) == lp.get_num_threads()
 
 
 def test_with_one_thread_small_calls_are_remembered_too() -> None:
     for asked, small in ((None, True), (1, True), (2, False)):
         lp.set_num_threads(asked)
-        assert thread_count.is_small(10) is small
-        assert not thread_count.is_small(thread_count.PARALLEL_FROM)
+        assert threads.is_small(10) is small
+        assert not threads.is_small(threads.PARALLEL_FROM)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

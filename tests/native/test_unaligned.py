@@ -27,7 +27,7 @@ from support.quantize_cases import (
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.backends.program import make_program
+from lowprec.backends.kernels_of_plan import make_program
 from lowprec.loss.error_stats import ErrorStats, convert_compared
 from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.scale_shapes import Granularity

@@ -17,7 +17,7 @@ from support.quantize_cases import codes, compare, tiers_and_threads
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.ops.onnx_operators import onnx_dequantize_linear, onnx_quantize_linear
+from lowprec.ops.quantize_linear import onnx_dequantize_linear, onnx_quantize_linear
 from lowprec.reference import exact_quantize
 from lowprec.reference.whole_arrays import broadcast
 from lowprec.spec.formats import Format, as_format

@@ -21,7 +21,7 @@ from support.paths import ROOT
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.backends import cuda_source
+from lowprec.backends import cuda
 from lowprec.cli import formats
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC
 
@@ -65,7 +65,7 @@ def test_import_is_lazy() -> None:
 
 FOLDERS = {  # folder (or module) -> the folders it may import, beside the compiled module where `_kernels` is named
     "_native": set(),
-    "_kernel_choice": {"_kernels"},
+    "_instruction_set_choice": {"_kernels"},
     "_float_mode": {"_kernels"},
     "_notebook_display": set(),
     "spec": {"_kernels"},  # for the formulas of scales alone
@@ -74,13 +74,15 @@ FOLDERS = {  # folder (or module) -> the folders it may import, beside the compi
     "teaching": {"spec", "reference", "explanation"},
     "arrays": {"spec"},
     "plans": {"spec", "arrays"},
-    "backends": {"spec", "arrays", "plans", "_kernels", "_kernel_choice"},
-    "ops": {"spec", "arrays", "plans", "backends", "_kernels"},
+    "backends": {"spec", "arrays", "plans", "_kernels", "_instruction_set_choice"},
+    "torch_ops": {"spec", "arrays", "plans", "backends"},
+    "ops": {"spec", "arrays", "plans", "backends", "torch_ops", "_kernels"},
     "loss": {"spec", "arrays", "plans", "backends", "ops", "_kernels"},
     "onnx": {"spec", "arrays", "ops"},
     "conformance": {"spec", "reference", "explanation", "plans", "backends", "ops", "_kernels"},
     "checkpoints": {"spec", "arrays", "plans", "backends", "ops", "loss"},
     "cli": {
+        "_instruction_set_choice",
         "spec",
         "reference",
         "explanation",
@@ -94,7 +96,7 @@ FOLDERS = {  # folder (or module) -> the folders it may import, beside the compi
         "__init__",
     },
     "__init__": {
-        "_kernel_choice",
+        "_instruction_set_choice",
         "spec",
         "reference",
         "explanation",
@@ -108,7 +110,6 @@ FOLDERS = {  # folder (or module) -> the folders it may import, beside the compi
         "conformance",
     },
     "__main__": {"cli"},
-    "torch_ops": {"ops"},
 }
 
 
@@ -117,24 +118,32 @@ BELOW_ALL = {"_float_mode", "_notebook_display"}  # what every folder may import
 
 CHECKPOINTS = {  # the same inside checkpoints/: folder -> the folders, and modules beside them, that it may import
     "files": set(),
-    "containers": {"files", "element_rules"},
-    "arithmetic": {"element_rules"},
-    "schemes": set(),
-    "layouts": {"files", "containers", "element_rules", "schemes"},
-    "operations": {"files", "containers", "arithmetic", "element_rules", "layouts", "schemes"},
-    "recipes": {"containers", "layouts", "schemes"},
+    "containers": {"files", "memory_limit", "schemes"},
+    "schemes": {"chunks"},
+    "weights": {"files", "containers", "schemes"},
+    "inference_engines": {"files", "containers", "schemes", "weights"},
+    "operations": {"files", "chunks", "containers", "schemes", "weights"},
     "planning": {
         "files",
+        "chunks",
         "containers",
-        "arithmetic",
-        "element_rules",
-        "layouts",
+        "inference_engines",
         "operations",
         "recipes",
         "schemes",
+        "weights",
     },
-    "checking": {"files", "containers", "headline", "layouts", "planning", "progress", "recipes", "schemes"},
-    "execution": {"files", "containers", "arithmetic", "operations", "planning", "progress"},
+    "checking": {
+        "files",
+        "containers",
+        "inference_engines",
+        "inspection",
+        "memory_limit",
+        "progress",
+        "schemes",
+        "weights",
+    },
+    "execution": {"files", "chunks", "containers", "operations", "planning", "progress"},
 }
 
 
@@ -173,7 +182,7 @@ def test_a_wheel_has_every_folder() -> None:
 def test_a_wheel_has_the_text_of_cuda_kernels() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
     patterns = settings["package-data"]["lowprec._native"]
-    for name in cuda_source._TEXTS:
+    for name in cuda._TEXTS:
         assert any(Path(name).match(pattern) for pattern in patterns), name
 
 
@@ -207,9 +216,9 @@ def test_the_witnesses_share_no_arithmetic() -> None:
     for path in MODULES:  # the oracle serves people and tests, never a conversion
         if _folder(path) in ("spec", "arrays", "plans", "backends", "ops", "loss", "onnx", "checkpoints"):
             assert not oracle & _imports(path), path.name
-    for name in ("array_api_cast", "array_api_values", "array_api_quantize"):
-        imported = _imports(PACKAGE / "backends" / f"{name}.py")
-        assert not {"backends.program", "backends.quantize_program", "_kernels"} & imported
+    for name in ("__init__", "cast", "rounding", "quantize"):
+        imported = _imports(PACKAGE / "backends" / "array_api" / f"{name}.py")
+        assert not {"backends.kernels_of_plan", "backends.kernel_parameters", "_kernels"} & imported
 
 
 def _code_strings(path: Path) -> str:

@@ -13,8 +13,8 @@ from support.paths import ROOT
 
 import lowprec as lp
 from lowprec.checkpoints.conversion import LayoutName, RecipeName
-from lowprec.checkpoints.planning.plan_relabel import LAYOUTS
-from lowprec.checkpoints.recipes.registry import CHANGES, RECIPES
+from lowprec.checkpoints.planning.plan_for_layout import LAYOUTS
+from lowprec.checkpoints.recipes import CHANGES, RECIPES
 from lowprec.spec.custom_formats import NaNCodesName
 from lowprec.spec.formats import NaNRule
 from lowprec.spec.rounding_modes import RoundingName

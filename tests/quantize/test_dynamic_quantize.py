@@ -16,7 +16,7 @@ from support.quantize_cases import compare, generator, tiers_and_threads
 import lowprec as lp
 from lowprec import reference
 from lowprec.backends import cpu
-from lowprec.ops import dynamic_quantize as implementation
+from lowprec.ops import dynamic_quantize_linear as implementation
 from lowprec.reference.exact_quantize import dynamic_quantize
 from lowprec.reference.whole_arrays import quantized
 from lowprec.spec.formats import as_format

@@ -14,7 +14,7 @@ from support.hard_quotients import hardest_quotients
 from support.quantize_cases import compare, generator, tiers_and_threads
 
 import lowprec as lp
-from lowprec.backends.program import make_program
+from lowprec.backends.kernels_of_plan import make_program
 from lowprec.plans.quantize_plan import QuantizeOptions, quantize_plan
 from lowprec.reference.whole_arrays import code_values, expected_from_float64, table
 from lowprec.spec.formats import BFLOAT16, FLOAT32, NUMERIC, Format, NaNRule

@@ -12,8 +12,8 @@ from support.exact_scales import finite, grouped, scale_code
 from support.optional import optional
 
 import lowprec as lp
-from lowprec.backends import array_calls
-from lowprec.backends.array_calls import ABSMAX, MINMAX, MX, NVFP4
+from lowprec.backends import call_cache
+from lowprec.backends.call_cache import ABSMAX, MINMAX, MX, NVFP4
 
 torch: Any = optional("torch")
 
@@ -37,14 +37,14 @@ def forgotten() -> Iterator[None]:
 def known(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Give, for each call in order, whether it was carried out as one that came before."""
     seen: list[bool] = []
-    original = array_calls.run_known
+    original = call_cache.run_known
 
     def run(*args: Any) -> Any:
         result = original(*args)
         seen.append(result is not None)
         return result
 
-    for module in ("scales", "blocks", "nvfp4"):
+    for module in ("scales", "mx", "nvfp4"):
         monkeypatch.setattr(f"lowprec.ops.{module}.run_known", run)
     return seen
 

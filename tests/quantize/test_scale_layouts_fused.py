@@ -26,8 +26,8 @@ from support.quantize_cases import (
 import lowprec as lp
 from lowprec import _kernels
 from lowprec.backends.cpu import run
-from lowprec.backends.job import Job
-from lowprec.backends.program import make_program
+from lowprec.backends.jobs import Job
+from lowprec.backends.kernels_of_plan import make_program
 from lowprec.backends.scales_for_kernels import ready_scales, resolve_operands
 from lowprec.plans.plan import Plan
 from lowprec.plans.quantize_plan import QuantizeOptions

@@ -16,8 +16,8 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec import _kernels, reference
-from lowprec.backends import cuda_source
-from lowprec.backends.program import make_program
+from lowprec.backends import cuda
+from lowprec.backends.kernels_of_plan import make_program
 from lowprec.cli import formats
 from lowprec.conformance import cast_inputs
 from lowprec.plans.cast_plan import make_plan
@@ -288,7 +288,7 @@ def _programs(fmt: Format) -> Iterator[tuple[Format, Format, _kernels.Program]]:
 @pytest.mark.slow
 def test_cuda_text(tmp_path_factory: pytest.TempPathFactory) -> None:
     rows = [*SMALL[:8], *WIDE, E3, F3]
-    conversions = [cuda_source.conversion(program) for fmt in rows for *_, program in _programs(fmt)]
+    conversions = [cuda.conversion(program) for fmt in rows for *_, program in _programs(fmt)]
     host = CpuBuild(tmp_path_factory.mktemp("described"), conversions)
     for fmt in rows:
         for source, target, program in _programs(fmt):

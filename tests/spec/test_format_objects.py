@@ -22,7 +22,7 @@ import lowprec as lp
 from lowprec import reference
 from lowprec._kernels import Program
 from lowprec.backends.call_cache import CASTS
-from lowprec.backends.program import make_program
+from lowprec.backends.kernels_of_plan import make_program
 from lowprec.plans import cast_plan
 from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.plan import Plan, Scaling

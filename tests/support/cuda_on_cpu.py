@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from lowprec import _kernels
-from lowprec.backends import cuda_source
-from lowprec.backends.program import make_program
+from lowprec.backends import cuda
+from lowprec.backends.kernels_of_plan import make_program
 from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Kind
@@ -40,7 +40,7 @@ GUARD = 64  # bytes around a result that must stay as they are
 UNTOUCHED = 0xA5
 
 
-def casts() -> Iterator[cuda_source.Conversion]:
+def casts() -> Iterator[cuda.Conversion]:
     """Yield the kernel of every pair of numeric formats and every option, with packed ends and without."""
     for source in NUMERIC:
         for target in NUMERIC:
@@ -54,7 +54,7 @@ def _options(output: Any, precision: Any = None) -> QuantizeOptions:
     return QuantizeOptions(output_dtype=output, precision=precision)
 
 
-def quantizations() -> Iterator[cuda_source.Conversion]:
+def quantizations() -> Iterator[cuda.Conversion]:
     """Yield the kernel of every quantization: every pair of types, every precision."""
     floats = [FORMATS[name] for name in ("float16", "bfloat16", "float32")]
     wide = [*floats, FORMATS["int32"]]
@@ -67,14 +67,14 @@ def quantizations() -> Iterator[cuda_source.Conversion]:
         yield from _with_ends(dequantize_plan(code, output, None, _options(output)), make_program)
 
 
-def _with_ends(plan: Any, compose: Callable[..., _kernels.Program]) -> Iterator[cuda_source.Conversion]:
+def _with_ends(plan: Any, compose: Callable[..., _kernels.Program]) -> Iterator[cuda.Conversion]:
     """Yield the kernel of a plan, and those with packed ends."""
     for unpacked in (False, True) if plan.source.bits in (2, 4, 6) else (False,):
         for packed in (False, True) if plan.target.bits in (2, 4, 6) else (False,):
-            yield cuda_source.conversion(compose(plan, packed=packed, unpacked=unpacked))
+            yield cuda.conversion(compose(plan, packed=packed, unpacked=unpacked))
 
 
-def roundings() -> Iterator[cuda_source.Conversion]:
+def roundings() -> Iterator[cuda.Conversion]:
     """Yield the kernels of `rounded_plans`, with packed ends and without."""
     for plan in rounded_plans():
         yield from _with_ends(plan, make_program)
@@ -83,12 +83,12 @@ def roundings() -> Iterator[cuda_source.Conversion]:
 class CpuBuild:
     """Runs programs by the kernels as they were compiled for this machine."""
 
-    def __init__(self, folder: Path, conversions: Iterable[cuda_source.Conversion]) -> None:
+    def __init__(self, folder: Path, conversions: Iterable[cuda.Conversion]) -> None:
         compiler = shutil.which("g++") or shutil.which("c++")
         if compiler is None:
             pytest.skip("no C++ compiler here")
         self.names = {made: f"kernel{index}" for index, made in enumerate(sorted(set(conversions)))}
-        text = cuda_source.kernel_source({name: made for made, name in self.names.items()})
+        text = cuda.kernel_source({name: made for made, name in self.names.items()})
         source, library = folder / "kernels.cpp", folder / "kernels.so"
         source.write_text(LAUNCH + text, encoding="utf-8")
         subprocess.run([compiler, *FLAGS, *TRAPS, source, "-o", library], check=True)
@@ -109,14 +109,14 @@ class CpuBuild:
 
         `operands` are scales, zero points and their granularity.
         """
-        made = cuda_source.conversion(program)
-        blocks, threads_of_block = cuda_source.geometry(made, n)
-        packed_operands = () if stream is None else (cuda_source.operands_bytes(*cuda_source.NO_SCALES, stream),)
+        made = cuda.conversion(program)
+        blocks, threads_of_block = cuda.geometry(made, n)
+        packed_operands = () if stream is None else (cuda.operands_bytes(*cuda.NO_SCALES, stream),)
         if operands is not None:
             scale, zero, granularity = operands
             addresses = scale.ctypes.data, 0 if zero is None else zero.ctypes.data
-            packed_operands = (cuda_source.operands_bytes(*addresses, granularity),)
-        count, *structs = cuda_source.arguments(program, n, *packed_operands)
+            packed_operands = (cuda.operands_bytes(*addresses, granularity),)
+        count, *structs = cuda.arguments(program, n, *packed_operands)
         src = np.concatenate([np.zeros(offset, codes.dtype), codes])[offset:]
         item = max(program.dst_bits // 8, 1)
         size = (n * program.dst_bits + 7) // 8

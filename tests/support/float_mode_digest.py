@@ -23,8 +23,8 @@ import numpy as np
 
 import lowprec as lp
 from lowprec import _kernels, loss, reference
-from lowprec.backends.array_api_values import _magnitudes, quanta_of
-from lowprec.backends.program import make_program
+from lowprec.backends.array_api.cast import _magnitudes, quanta_of
+from lowprec.backends.kernels_of_plan import make_program
 from lowprec.backends.scales_for_kernels import scale_argument
 from lowprec.loss.error_stats import ErrorStats
 from lowprec.ops.scales import scale_codes

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowprec import _kernels
-from lowprec.backends.program import make_program
+from lowprec.backends.kernels_of_plan import make_program
 from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.plan import Plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan

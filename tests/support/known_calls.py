@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lowprec._kernels import CallCache
-from lowprec.ops import quantize
+from lowprec.ops import quantize_linear
 
 X = np.linspace(-9, 9, 24, dtype=np.float32).reshape(4, 6)
 SCALE = np.array([0.5, 1, 2, 0.25, 3, 1], np.float32)
@@ -34,5 +34,5 @@ def record(patch: pytest.MonkeyPatch) -> list[bool]:
             self.run, self.find, self.by_shape = spied(calls.run), calls.find, calls.by_shape
 
     for name in ("QUANTIZED", "DEQUANTIZED"):
-        patch.setattr(quantize, name, Spy(getattr(quantize, name)))
+        patch.setattr(quantize_linear, name, Spy(getattr(quantize_linear, name)))
     return seen

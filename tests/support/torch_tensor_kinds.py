@@ -30,13 +30,12 @@ from torch._subclasses import FakeTensor, FakeTensorMode
 from torch.overrides import BaseTorchFunctionMode
 
 import lowprec as lp
-from lowprec import reference
-from lowprec.ops import torch_operators
+from lowprec import reference, torch_ops
 from lowprec.reference import exact_quantize
 from support.torch_subclasses import Counting, Deaf, Opaque, Passing, Plain, Wrapper
 
 assert array_api_compat.torch
-assert torch_operators.LIBRARY
+assert torch_ops.LIBRARY
 FAKE = "fake"
 X = [0.3, -1000.0, 1e9, float("inf"), -0.0, 5.5]
 _Case = Callable[[], contextlib.AbstractContextManager[tuple[Any, Any]]]

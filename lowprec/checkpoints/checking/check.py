@@ -1,27 +1,71 @@
-"""`check`: everything about a checkpoint that an engine might misread."""
+"""`check`: all that is looked for in a checkpoint and its files."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 
+from ...spec.formats import Format, is_onnx_row
 from ...spec.scalar_arguments import as_flag, as_path
+from ..containers.container import StoredTensor, TensorReader
+from ..containers.folder import Folder
+from ..containers.model_config import ADAPTER, find_descriptions, is_adapter, quantization_of, read_description
 from ..containers.registry import open_container
-from ..containers.tensors import TensorReader
+from ..containers.safetensors_file import SUFFIX
 from ..files.errors import FileError, NoCheckpointError
-from ..files.limits import Limits, parse_size
-from ..planning.quantization_config import find_descriptions, quantization_of
+from ..memory_limit import Limits, parse_size
 from ..progress import Callback, ProgressName, as_progress, make_progress
-from .configuration import check_configuration, check_hf_quant_config, check_layout
-from .files import check_files
+from .config_json import check_configuration, check_head, check_hf_quant_config, check_ignored, check_layout
 from .finding import Finding, Findings, merged
-from .ignored import check_head, check_ignored
 from .pairs import check_pairs
 from .readers import check_readers
-from .subject import Subject, subject_of
+from .subject import CONFIG, Subject, subject_of
 from .values import check_values, nbytes_of_values
 
 __all__ = ["check"]
+
+
+def check_files(subject: Subject) -> Iterator[Finding]:
+    """Look at the index and the shards; that they agree on names is known when they are open."""
+    container = subject.container
+    if container.part:
+        yield Finding("unchecked", False, "", f"{container.part} of a model: the others are not checked")
+    if is_adapter(container):
+        yield Finding("files", False, "", ADAPTER)
+    if isinstance(container, Folder):
+        yield from _index(container, subject.is_model)
+        if subject.is_model and not read_description(container, CONFIG):
+            yield Finding("files", True, "", f"{CONFIG} is empty")
+    for tensor in [*subject.others, *(weight.codes for weight in subject.weights)]:
+        if tensor.fmt is not None and _is_only_noted(tensor, tensor.fmt):
+            text = (
+                f"holds {tensor.fmt.name} codes as {tensor.type_name}, which the file's metadata say to lowprec alone"
+            )
+            yield Finding("types", subject.is_model, tensor.name, text)
+
+
+def _is_only_noted(tensor: StoredTensor, fmt: Format) -> bool:
+    """Whether safetensors has another type for a tensor than the format that the file's metadata name or describe."""
+    return not is_onnx_row(fmt) or (tensor.packed and tensor.type_name == "U8")
+
+
+def _index(folder: Folder, is_model: bool) -> Iterator[Finding]:
+    for name, fields in folder.indexes.items():
+        total = fields["metadata"].get("total_size")
+        shards = set(fields["weight_map"].values())
+        nbytes = sum(one.location.nbytes for file in folder.files if file.path.name in shards for one in file.tensors)
+        if total is not None and total != nbytes:
+            yield Finding(
+                "files", False, "", f"{name} says total_size {str(total)[:40]}; its tensors have {nbytes} bytes"
+            )
+    if folder.indexes:
+        for name in folder.others:
+            if name.endswith(SUFFIX):
+                yield Finding("files", False, "", f"{name} is in no index: its tensors are not part of the model")
+    elif len(folder.files) > 1 and not folder.part:
+        text = f"has {len(folder.files)} {SUFFIX} files and no index: transformers loads none or one of them"
+        yield Finding("files", is_model, "", text)
+
 
 CHECKS = (
     check_layout, check_files, check_pairs, check_configuration, check_hf_quant_config, check_ignored, check_head,

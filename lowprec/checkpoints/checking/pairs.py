@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 from ...spec.formats import NUMERIC
-from ..containers.tensors import StoredTensor
-from ..layouts.weight import split
-from ..planning.companions import is_codes
+from ..containers.container import StoredTensor
+from ..weights.companion_tensors import is_codes
+from ..weights.quantized_weight import split
+from .config_json import listed
 from .finding import Finding, name_text
-from .ignored import listed
 from .subject import Subject, module_of
 
 __all__ = ["check_pairs"]

@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..schemes.scheme import GlobalScale, Packing, Scheme
+from .finding import READERS, Finding
+from .subject import Subject, module_of
 
-__all__ = ["TRANSFORMERS", "VLLM", "Limit", "is_of_expert", "limits"]
+__all__ = ["TRANSFORMERS", "VLLM", "check_readers", "is_of_expert", "limits"]
 
 TRANSFORMERS, VLLM = "transformers 5.23.0", "vLLM 0.33.0"
 
@@ -71,3 +73,16 @@ def _experts(scheme: Scheme, zero_points: bool) -> Iterator[Limit]:
         yield Limit(TRANSFORMERS, "loads NVFP4 experts without weight_global_scale: their values are wrong")
     elif zero_points:
         yield Limit(TRANSFORMERS, "does not load experts with zero points")
+
+
+def check_readers(subject: Subject) -> Iterator[Finding]:
+    """Look for what known versions of engines do not load, or load with other values: a finding to each."""
+    if not subject.is_model:
+        return
+    found: dict[Limit, list[str]] = {}
+    for weight in subject.weights:
+        experts, zero_points = is_of_expert(weight.name), weight.zero_points is not None
+        for one in limits(subject.method, weight.scheme, experts=experts, zero_points=zero_points):
+            found.setdefault(one, []).append(module_of(weight.name))
+    for one, modules in found.items():
+        yield Finding(READERS, False, modules[0], str(one), len(modules))

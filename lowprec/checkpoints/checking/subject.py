@@ -7,15 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..containers.container import Container
+from ..containers.container import Container, StoredTensor, TensorReader
 from ..containers.folder import Folder
-from ..containers.tensors import StoredTensor, TensorReader
+from ..containers.model_config import quantization_of
 from ..files.errors import FileError
-from ..layouts.registry import find_weights
-from ..layouts.weight import Source, Weight, split
-from ..planning.companions import Companion, find_companions, is_weight
-from ..planning.quantization_config import quantization_of
-from ..planning.quantized_weights import source_of
+from ..inference_engines import find_weights, source_of
+from ..weights.companion_tensors import Companion, find_companions, is_weight
+from ..weights.quantized_weight import Source, Weight, split
 
 __all__ = ["CONFIG", "Fault", "Subject", "fault_of", "module_of", "subject_of"]
 

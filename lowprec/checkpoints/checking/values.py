@@ -7,16 +7,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...ops.codes import decode
+from ...ops.encode_pack import decode
 from ...spec.formats import BFLOAT16, FLOAT16, FLOAT32, Format, NaNRule
-from ..containers.tensors import StoredTensor
+from ..containers.container import StoredTensor
 from ..files.errors import FileError
-from ..layouts.weight import Weight
-from ..layouts.weight_reader import Array, WeightReader
 from ..progress import Progress
-from ..recipes.selection import fused_group
+from ..schemes.packing import tiled_shape
 from ..schemes.scheme import GlobalScale, Packing
-from ..schemes.tiles import tiled_shape
+from ..weights.quantized_weight import Array, Weight, WeightReader
+from ..weights.tensor_selection import fused_group
 from .finding import Finding, name_text
 from .subject import Subject, fault_of
 

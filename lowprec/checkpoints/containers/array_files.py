@@ -11,20 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.array_words import array_kind
-from ...arrays.libraries import format_of, namespace
+from ...arrays.libraries import array_kind, namespace
+from ...arrays.storage_dtypes import format_of
 from ...spec.formats import Format, as_format
 from ...spec.old_names import renamed
 from ...spec.scalar_arguments import as_path
-from ..files.atomic_output import Staging
+from ..files.atomic_output import Staging, rename_file
 from ..files.errors import BROKEN_ZIP, FileError, reason
-from ..files.renaming import rename_file
-from .container import OutputTensor
+from .container import InMemory, OutputTensor, StoredTensor
 from .no_checkpoint import check_members
 from .npy_file import arrange_npy, find_array
 from .npy_header import ZIP_MAGICS, find_elements
 from .npz_archive import arrange_archive, check_size, member_format
-from .tensors import InMemory, StoredTensor
 
 __all__ = ["is_archive", "read_array", "read_members", "read_npy", "write_array"]
 

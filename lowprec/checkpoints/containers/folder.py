@@ -11,18 +11,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..files.atomic_output import OutputFile, OutputFiles, Slot, rename_new
+from ..files.atomic_output import exchange as _exchange
 from ..files.errors import FileError, reason
-from ..files.limits import DEFAULT, Limits
-from ..files.output_files import OutputFile, OutputFiles, Slot
-from ..files.renaming import exchange as _exchange
-from ..files.renaming import rename_new
 from ..files.symbolic_links import files_in
-from .container import OutputTensor
-from .json_header import LONGEST_ENTRY, decode, entries
-from .no_checkpoint import START, check_folder, check_pointer
-from .parts import are_missing, missing_parts, part_name
+from ..memory_limit import DEFAULT, Limits
+from .container import FileRegion, OutputTensor, StoredTensor
+from .json_scanner import LONGEST_ENTRY, decode, entries
+from .no_checkpoint import START, are_missing, check_folder, check_pointer, missing_parts, part_name
 from .safetensors_file import SUFFIX, SafetensorsFile
-from .tensors import FileRegion, StoredTensor
 
 __all__ = ["Folder", "may_be_replaced"]
 

@@ -1,4 +1,7 @@
-"""The header of GGUF files: keys with values, which stay as the bytes that they are, and the tensors with their places.
+"""GGUF files: keys and tensors keep their bytes and their order; converted to GGUF by recipes, or to safetensors.
+
+The files of a split model are named by llama.cpp's rule, and say which part they are in the keys split.no and
+split.count. The first one stands for all.
 
 Version 3, and version 2, which has the same layout; little-endian. A tensor of an unknown type ends where the next
 one starts, since only its type would say how long it is.
@@ -8,15 +11,28 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import struct
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import IO
 
-from ..files.limits import Limits
-from .gguf_types import TYPES, GgufType, unknown_type
+from ...spec.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, Format
+from ..files.atomic_output import OutputFile, OutputFiles, Slot, rename_file
+from ..files.errors import FileError, reason
+from ..files.symbolic_links import file_in
+from ..memory_limit import DEFAULT, Limits
+from .container import FileRegion, OutputTensor, StoredTensor
+from .no_checkpoint import PartName, are_missing, missing_parts, part_name
+from .safetensors_file import SUFFIX as SAFETENSORS
+from .safetensors_file import arrange_safetensors
 
-__all__ = ["MAGIC", "Header", "TensorEntry", "read_header"]
+__all__ = ["MAGIC", "TYPES", "UNKNOWN", "GgufFile"]
+
+UNKNOWN = "unknown type "
+"""How the name of a type starts whose number is not in the table."""
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
@@ -39,6 +55,95 @@ _LENGTH = struct.Struct("<Q")
 
 LEAST_PAIR, LEAST_TENSOR = 13, 24
 """Bytes that a key with its value, and a tensor's entry, take at least."""
+
+SUFFIX = ".gguf"
+
+FILE_TYPES = {
+    "F32": 0, "F16": 1, "Q4_0": 2, "Q4_1": 3, "Q8_0": 7, "Q5_0": 8, "Q5_1": 9, "BF16": 32, "MXFP4": 38, "NVFP4": 39,
+}  # fmt: skip
+"""What ``general.file_type`` is for a file with mostly such elements."""
+
+QUANTIZATION_VERSION = 2
+"""Of ggml's blocks, as llama.cpp writes it."""
+
+NUMBER, COUNT, TENSORS = b"split.no", b"split.count", b"split.tensors.count"
+"""The keys of a split model: which part a file is, from 0 on, of how many, and how many tensors all have."""
+
+
+@dataclass(frozen=True, slots=True)
+class GgufType:
+    """One type.
+
+    Attributes
+    ----------
+    number : int
+        What a file calls it.
+    name : str
+        What people call it.
+    size, nbytes : int
+        How many elements a block has, and how many bytes; an element is a block of its own unless it is quantized.
+    fmt : Format or None
+        The format of its elements; None for blocks.
+
+    Of a type that is not in the table `size` is 1, and `nbytes` 0.
+    """
+
+    number: int
+    name: str
+    size: int
+    nbytes: int
+    fmt: Format | None = None
+
+
+_TABLE = (
+    GgufType(0, "F32", 1, 4, FLOAT32),
+    GgufType(1, "F16", 1, 2, FLOAT16),
+    GgufType(2, "Q4_0", 32, 18),
+    GgufType(3, "Q4_1", 32, 20),
+    GgufType(6, "Q5_0", 32, 22),
+    GgufType(7, "Q5_1", 32, 24),
+    GgufType(8, "Q8_0", 32, 34),
+    GgufType(9, "Q8_1", 32, 40),
+    GgufType(10, "Q2_K", 256, 84),
+    GgufType(11, "Q3_K", 256, 110),
+    GgufType(12, "Q4_K", 256, 144),
+    GgufType(13, "Q5_K", 256, 176),
+    GgufType(14, "Q6_K", 256, 210),
+    GgufType(15, "Q8_K", 256, 292),
+    GgufType(16, "IQ2_XXS", 256, 66),
+    GgufType(17, "IQ2_XS", 256, 74),
+    GgufType(18, "IQ3_XXS", 256, 98),
+    GgufType(19, "IQ1_S", 256, 50),
+    GgufType(20, "IQ4_NL", 32, 18),
+    GgufType(21, "IQ3_S", 256, 110),
+    GgufType(22, "IQ2_S", 256, 82),
+    GgufType(23, "IQ4_XS", 256, 136),
+    GgufType(24, "I8", 1, 1, INT8),
+    GgufType(25, "I16", 1, 2, INT16),
+    GgufType(26, "I32", 1, 4, INT32),
+    GgufType(27, "I64", 1, 8, INT64),
+    GgufType(28, "F64", 1, 8, FLOAT64),
+    GgufType(29, "IQ1_M", 256, 56),
+    GgufType(30, "BF16", 1, 2, BFLOAT16),
+    GgufType(34, "TQ1_0", 256, 54),
+    GgufType(35, "TQ2_0", 256, 66),
+    GgufType(39, "MXFP4", 32, 17),
+    GgufType(40, "NVFP4", 64, 36),
+    GgufType(41, "Q1_0", 128, 18),
+)
+
+TYPES = {one.number: one for one in _TABLE}
+"""All types, by their numbers."""
+
+
+def unknown_type(number: int) -> GgufType:
+    """Return what stands for a type that is not in the table."""
+    return GgufType(number, f"{UNKNOWN}{number}", 1, 0)
+
+
+def type_of(fmt: Format | None, name: str = "") -> GgufType | None:
+    """Return the type of a name or, without one, that whose elements have a format; None where there is none."""
+    return next((one for one in _TABLE if (one.name == name if name else fmt is not None and one.fmt == fmt)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,3 +381,163 @@ def read_header(stream: IO[bytes], size: int, limits: Limits, used: int = 0, oth
     start = reader.at + -reader.at % alignment
     placed = _placed(list(tensors.values()), start, alignment, size)
     return Header(version, alignment, keys, placed, reader.at)
+
+
+def _stored(path: Path, one: TensorEntry) -> StoredTensor:
+    region = FileRegion(path, one.offset, one.nbytes)
+    return StoredTensor(one.name, one.shape, one.type.fmt, one.type.name, region)
+
+
+def _read(path: Path, limits: Limits, used: int = 0, others: int = 0) -> Header:
+    """Read the header of a file, after others of so many bytes and tensors."""
+    try:
+        with path.open("rb") as stream:
+            header = read_header(stream, os.fstat(stream.fileno()).st_size, limits, used, others)
+        number, count = _place(header)
+        if count > 1 and not 0 <= number < count:
+            raise ValueError(f"its split.no must be less than its split.count, {count}; got {number}")
+    except OSError as error:
+        raise FileError(f"{path}: {reason(error)}") from None
+    except ValueError as error:
+        raise FileError(f"{path}: must be a readable .gguf file; {error}") from None
+    return header
+
+
+def _place(header: Header) -> tuple[int, int]:
+    """Return which part of a split model a file is, from 0 on, and how many there are; 1 where it is not split."""
+    count = header.integer(COUNT) or 1
+    number = header.integer(NUMBER) if count > 1 else 0
+    return -1 if number is None else number, count
+
+
+class GgufFile:
+    """A .gguf file, or all files of a split model, whose first one it is.
+
+    Attributes
+    ----------
+    file_count : int
+        How many files it is.
+    """
+
+    suffixes: tuple[str, ...] = (SUFFIX, SAFETENSORS)
+    packs = True
+    codes_suffix = ""
+    names_formats = True
+    part = ""
+    remarks: Sequence[str] = ()
+    publish = staticmethod(rename_file)
+
+    def __init__(self, path: Path, limits: Limits = DEFAULT, *, part: bool = False, follow_links: bool = False) -> None:
+        """Read the header, and those of the other files of a split model unless a `part` is wanted."""
+        self.path, self.file_count = path, 1
+        self._header = _read(path, limits)
+        self.tensors = [_stored(path, one) for one in self._header.tensors]
+        number, count = _place(self._header)
+        if count == 1:
+            return
+        title = f"part {number + 1} of {count}"
+        if part:
+            self.part = title
+            self.remarks = [f"{title} of a model was taken alone; general.file_type of a .gguf file says what it is"]
+            if any(one.type_name == "NVFP4" for one in self.tensors):
+                self.remarks.append("factors of NVFP4 tensors that are in other parts are not applied")
+            return
+        name = part_name(path.name)
+        if name is None or (name.number, name.count) != (number + 1, count):
+            expected = f"NAME-{number + 1:05}-of-{count:05}.gguf"
+            raise FileError(
+                f"{path}: says that it is {title} of a split model, and is not named {expected}: rename all parts so, "
+                "or say `part` to take it alone"
+            )
+        if number:
+            first = name.of_number(1)
+            there = "" if path.with_name(first).exists() else " (missing)"
+            raise FileError(
+                f"{path}: is {title} of a split model; give its first part, {first}{there}, which stands for all, or "
+                "`part` to take it alone"
+            )
+        self._add_parts(name, limits, follow_links)
+
+    def _add_parts(self, name: PartName, limits: Limits, follow_links: bool) -> None:
+        """Read the headers of the other parts, and have all tensors in one."""
+        path = self.path
+        missing, total = missing_parts([name], {path.name, *os.listdir(path.parent)})
+        if total:
+            raise FileError(
+                f"{path}: is {name} of a split model, and {are_missing(missing, total)} in its folder; "
+                "`part` takes it alone"
+            )
+        used, names = self._header.nbytes, {one.name for one in self.tensors}
+        for number in range(2, name.count + 1):
+            entry = file_in(path.parent, name.of_number(number), follow=follow_links)
+            other = path.with_name(entry.name)
+            if entry.problem:
+                raise FileError(f"{other}: {entry.problem}")
+            header = _read(other, limits, used, len(names))
+            if _place(header) != (number - 1, name.count):
+                raise FileError(f"{other}: must be part {number} of {name.count}, as its name says; its keys differ")
+            used += header.nbytes
+            for one in header.tensors:
+                if one.name in names:
+                    raise FileError(f"{other}: has tensor {ascii(one.name)[:80]}, which an earlier part has too")
+                names.add(one.name)
+                self.tensors.append(_stored(other, one))
+        expected = self._header.integer(TENSORS)
+        if expected is not None and expected != len(names):
+            raise FileError(f"{path}: its split.tensors.count is {expected}; its {name.count} parts have {len(names)}")
+        self._header = self._header.without(NUMBER, COUNT, TENSORS)
+        self.file_count = name.count
+        self.remarks = [f"the {name.count} files of the split model become one"]
+
+    def arrange(self, outputs: Sequence[OutputTensor], target: Path, overwrite: bool = False) -> OutputFiles:
+        """Return a .gguf file with the same keys, or a .safetensors file.
+
+        Raises FileError for a .gguf file of tensors that were all cast alike: engines want some of them as they are.
+        """
+        if target.suffix == SAFETENSORS:
+            return arrange_safetensors(outputs, target)
+        if any(output.rules is not None for output in outputs):
+            raise FileError(f"{target}: a .gguf file is converted by a recipe, which keeps norms and the like in F32")
+        if self.part and len(outputs) != len(self.tensors):
+            raise FileError(
+                f"{target}: {self.part} would have {len(outputs)} tensors in place of {len(self.tensors)}, and the "
+                "split.tensors.count of the model would be wrong; convert the whole model"
+            )
+        return _arrange(self._header, outputs, target)
+
+    def name_scope(self, tensor: StoredTensor) -> str:
+        """Names must differ within the file."""
+        return ""
+
+
+def _type(output: OutputTensor, target: Path) -> GgufType:
+    kind = type_of(output.fmt, output.type_name)
+    if kind is None:
+        what = output.fmt.name if output.fmt else output.type_name
+        raise FileError(f"{target}: GGUF has no type for {ascii(output.name)[:80]}, which is {what}")
+    return kind
+
+
+def _arrange(header: Header, outputs: Sequence[OutputTensor], target: Path) -> OutputFiles:
+    """Place the tensors one after the other, each at a multiple of the alignment."""
+    entries: list[TensorEntry] = []
+    elements: Counter[str] = Counter()
+    at = 0
+    for output in outputs:
+        kind = _type(output, target)
+        entries.append(TensorEntry(output.name, output.shape, kind, at))
+        elements[kind.name] += math.prod(output.shape)
+        at += output.nbytes + -output.nbytes % header.alignment
+    content = _described(header, elements).to_bytes(entries)
+    start = len(content)
+    file = OutputFile(target.name, start + at, ((0, content),))
+    return OutputFiles([file], [Slot(0, start + one.offset) for one in entries])
+
+
+def _described(header: Header, elements: Counter[str]) -> Header:
+    """Return a header that says which type most elements have; the later files of a split model say nothing."""
+    if b"general.architecture" not in header.keys or not elements:
+        return header
+    most, _ = elements.most_common(1)[0]
+    header = header.with_number(b"general.quantization_version", QUANTIZATION_VERSION)
+    return header.with_number(b"general.file_type", FILE_TYPES[most]) if most in FILE_TYPES else header

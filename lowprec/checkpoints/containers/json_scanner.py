@@ -14,6 +14,7 @@ from typing import Any
 
 __all__ = ["LONGEST_ENTRY", "decode", "entries"]
 
+
 LONGEST_ENTRY = 1 << 16
 """Bytes of an entry other than a text or an object of texts and numbers; 64 axes take less than 2,000."""
 

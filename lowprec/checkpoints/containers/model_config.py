@@ -1,4 +1,4 @@
-"""`quantization_config` of config.json, and its like in other files: read, left out where it no longer fits."""
+"""config.json and its like: the quantization that it describes, read, edited and written; adapters."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..containers.container import Container
-from ..containers.folder import Folder
-from ..containers.safetensors_file import SafetensorsFile
 from ..files.errors import FileError, reason
+from .container import Container
+from .folder import Folder
+from .safetensors_file import SafetensorsFile
 
 __all__ = [
-    "EXPERTS", "HF_QUANT_CONFIG", "Description", "add_descriptions", "entries", "find_descriptions", "hidden_size",
-    "layer_descriptions", "model_config", "model_type", "quantization_of", "read_description", "remove_descriptions",
-    "set_dtype", "without_descriptions",
+    "ADAPTER", "EXPERTS", "HF_QUANT_CONFIG", "Description", "add_descriptions", "description_changes",
+    "find_descriptions", "hidden_size", "is_adapter", "layer_descriptions", "model_config", "model_type",
+    "quantization_of", "read_description", "remove_descriptions", "set_dtype", "without_descriptions",
 ]  # fmt: skip
 
 KEY = "quantization_config"
@@ -55,6 +55,16 @@ IN_METADATA = (METADATA, KEY)
 LARGEST, DEEPEST = 16 << 20, 8
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+
+DEEP = "{...}"
+"""What stands for lists and dictionaries."""
+
+ADAPTER = (
+    "is an adapter (LoRA), not a whole model; merge it into its base model first: "
+    "merge_and_unload() of peft, then save_pretrained()"
+)
+
+ADAPTER_CONFIG, ADAPTER_FILES, ADAPTER_MARK = "adapter_config.json", "adapter_model", "lora_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,3 +325,62 @@ def add_descriptions(container: Container, descriptions: Mapping[str, Any]) -> N
         entry = json.dumps({name: content}, indent=2)[1:-1].strip("\n")
         body = text[: text.rindex("}")].rstrip()
         container.add(CONFIGS[0], f"{body}{'' if body.endswith('{') else ','}\n{entry}\n}}\n".encode())
+
+
+def description_changes(container: Container, misfits: Sequence[Description]) -> list[str]:
+    """Return a line for each description that the result has or had, as the container will be arranged.
+
+    `misfits` were left out of it; those that are entries of the metadata of files are named.
+    """
+    in_files = [f"{one.text()} left out" for one in misfits if one.path.name not in (*CONFIGS, *FILES)]
+    return [*(_folder_changes(container) if isinstance(container, Folder) else ()), *in_files]
+
+
+def _folder_changes(folder: Folder) -> Iterator[str]:
+    for name in dict.fromkeys((*CONFIGS, *FILES, *folder.replaced)):
+        path = folder.path / name
+        if name in folder.replaced and not path.is_file():
+            yield f"{name}: new"
+        elif name in folder.replaced:
+            changes = list(_changes(_fields(path.read_bytes()), _fields(folder.replaced[name])))
+            yield f"{name}: {', '.join(changes) or 'unchanged'}"
+        elif name in folder.others and name in CONFIGS:
+            yield f"{name}: unchanged"
+        elif name not in folder.others and path.is_file():
+            yield f"{name}: left out"
+
+
+def _fields(text: bytes) -> dict[str, Any]:
+    try:
+        fields = json.loads(text)
+    except ValueError:
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
+def _changes(old: dict[str, Any], new: dict[str, Any], path: str = "") -> Iterator[str]:
+    """Yield what became of entries: values are named where they are short."""
+    for key in dict.fromkeys((*old, *new)):
+        before, after, name = old.get(key), new.get(key), ascii(path + key)[1:-1]
+        if before == after and (key in old) == (key in new):
+            continue
+        if key not in new:
+            yield f"{name} removed"
+        elif key not in old:
+            yield f"{name} added"
+        elif key == TEXT_MODEL and isinstance(before, dict) and isinstance(after, dict):
+            yield from _changes(before, after, f"{key}.")
+        else:
+            short = _short(before), _short(after)
+            yield f"{name} changed" if short == (DEEP, DEEP) else f"{name} {short[0]} -> {short[1]}"
+
+
+def _short(value: object) -> str:
+    return DEEP if isinstance(value, (dict, list)) else ascii(json.dumps(value))[1:-1][:40]
+
+
+def is_adapter(container: Container) -> bool:
+    """Whether a container holds an adapter alone: by the names of a folder's files, or by those of all tensors."""
+    if isinstance(container, Folder) and ADAPTER_CONFIG in container.others:
+        return all(one.path.name.startswith(ADAPTER_FILES) for one in container.files)
+    return bool(container.tensors) and all(ADAPTER_MARK in one.name for one in container.tensors)

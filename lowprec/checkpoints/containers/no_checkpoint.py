@@ -1,15 +1,20 @@
-"""What people name that is no checkpoint, or none that is read, and what to do then: addresses, pointers, pickles."""
+"""What people name that is no checkpoint, or a part of one, and what to do then: addresses, pointers, pickles."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..files.errors import NoCheckpointError
 
-__all__ = ["START", "check_folder", "check_members", "check_pickle", "check_pointer", "missing"]
+__all__ = [
+    "START", "PartName", "are_missing", "check_folder", "check_members", "check_pickle", "check_pointer", "missing",
+    "missing_parts", "part_name",
+]  # fmt: skip
 
 START = 64
 """How many bytes of a file are looked at."""
@@ -36,6 +41,13 @@ PIPELINE = "model_index.json"
 """The file that names the models of a pipeline of diffusers."""
 
 _SHARD = ".safetensors"
+
+_NAME = re.compile(
+    r"(?P<stem>.+)-(?P<number>[0-9]{5,6})(?P<rest>-of-(?P<count>[0-9]{5,6})\.(safetensors|gguf))", re.DOTALL
+)
+
+LISTED = 3
+"""How many missing files are named."""
 
 
 def missing(path: Path) -> NoCheckpointError:
@@ -107,3 +119,66 @@ def check_folder(path: Path, names: Collection[str], has_shards: bool) -> None:
     if inside:
         raise NoCheckpointError(f"{path}: holds no safetensors file; {', '.join(f'{one}/' for one in inside)} does")
     raise NoCheckpointError(f"{path}: holds no safetensors file")
+
+
+@dataclass(frozen=True, slots=True)
+class PartName:
+    """The name of a part.
+
+    Attributes
+    ----------
+    stem, rest : str
+        What stands before and after the number of the part; `rest` says how many parts there are.
+    number, count : int
+        Which part it is, from 1 on (a few tools count from 0), of how many.
+    width : int
+        How many digits the number has.
+    """
+
+    stem: str
+    rest: str
+    number: int
+    count: int
+    width: int
+
+    def __str__(self) -> str:
+        return f"part {self.number} of {self.count}"
+
+    def of_number(self, number: int) -> str:
+        """Return the name of another part of the model."""
+        return f"{self.stem}-{number:0{self.width}}{self.rest}"
+
+
+def part_name(name: str) -> PartName | None:
+    """Return what the name of a file says of the part that it is; None where it is no part of several."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    number, count = int(match["number"]), int(match["count"])
+    if count < 2 or number > count:
+        return None
+    return PartName(match["stem"], match["rest"], number, count, len(match["number"]))
+
+
+def missing_parts(parts: Iterable[PartName], present: Collection[str]) -> tuple[list[str], int]:
+    """Return which parts of the models of some parts are not present: the first names, and how many there are."""
+    names: list[str] = []
+    total = 0
+    found = [part for part in map(part_name, present) if part is not None]
+    for one in {(one.stem, one.rest, one.width): one for one in parts}.values():
+        numbers = {part.number for part in found if part.of_number(0) == one.of_number(0)}
+        first = 0 if 0 in numbers else 1
+        wanted = range(first, first + one.count)
+        lost = (number for number in wanted if number not in numbers)
+        names += map(one.of_number, itertools.islice(lost, LISTED))
+        total += one.count - sum(number in wanted for number in numbers)
+    return names[:LISTED], total
+
+
+def are_missing(names: Collection[str], total: int) -> str:
+    """Return in words that files are missing, given some names of so many."""
+    listed = [ascii(name)[1:-1][:80] for name in itertools.islice(names, LISTED)]
+    more = [f"{total - len(listed)} more"] if total > len(listed) else []
+    *others, last = listed + more
+    text = f"{', '.join(others)} and {last}" if others else last
+    return f"{text} {'is' if total == 1 else 'are'} missing"

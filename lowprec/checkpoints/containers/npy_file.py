@@ -13,15 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.libraries import format_of
+from ...arrays.storage_dtypes import format_of
 from ...spec.formats import NUMERIC, Format, as_format, is_onnx_row
+from ..files.atomic_output import OutputFile, OutputFiles, Slot, rename_file
 from ..files.errors import FileError, reason
-from ..files.output_files import OutputFile, OutputFiles, Slot
-from ..files.renaming import rename_file
-from .container import OutputTensor
+from .container import FileRegion, OutputTensor, StoredTensor
 from .npy_header import Elements, find_elements, header
 from .npz_archive import arrange_archive, numpy_has
-from .tensors import FileRegion, StoredTensor
 
 __all__ = ["NpyFile", "arrange_npy", "check_npy", "find_array", "sidecar"]
 

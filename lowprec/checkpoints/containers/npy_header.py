@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ...arrays.libraries import format_of
+from ...arrays.storage_dtypes import format_of
 from ...spec.formats import NUMERIC
 
 __all__ = ["NPY_MAGIC", "ZIP_MAGICS", "Elements", "find_elements", "header"]

@@ -15,18 +15,16 @@ from typing import IO
 
 import numpy as np
 
-from ...arrays.libraries import format_of
+from ...arrays.storage_dtypes import format_of
 from ...spec.custom_formats import description_of, format_described_by
 from ...spec.formats import FORMATS, NUMERIC, Format, as_format, is_onnx_row
+from ..files.atomic_output import OutputFile, OutputFiles, Slot, rename_file
 from ..files.errors import BROKEN_ZIP, FileError, reason
-from ..files.limits import DEFAULT, Limits
-from ..files.output_files import OutputFile, OutputFiles, Slot
-from ..files.renaming import rename_file
-from .container import OutputTensor
-from .json_header import decode
+from ..memory_limit import DEFAULT, Limits
+from .container import ArchiveMember, OutputTensor, StoredTensor
+from .json_scanner import decode
 from .no_checkpoint import check_members
 from .npy_header import Elements, find_elements, header
-from .tensors import ArchiveMember, StoredTensor
 
 __all__ = ["NpzArchive", "arrange_archive", "check_size", "member_format", "numpy_has"]
 

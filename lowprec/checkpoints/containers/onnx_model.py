@@ -13,23 +13,33 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...ops.codes import pack
+from ...ops.encode_pack import pack
 from ...spec.formats import FORMATS, NUMERIC, Format, Kind
+from ..files.atomic_output import OutputFile, OutputFiles, Slot, file_identity, rename_new, replace_existing
 from ..files.errors import FileError, reason
-from ..files.limits import DEFAULT, Limits
-from ..files.output_files import OutputFile, OutputFiles, Slot
-from ..files.renaming import file_identity, rename_new, replace_existing
-from .container import OutputTensor
-from .onnx_external_data import data_name, is_external, is_ours, nbytes_of, region_of
-from .onnx_graph import Revised, revise
-from .onnx_inner import find_inner, tensors_in
-from .onnx_protobuf import GRAPH, INITIALIZER, LARGEST, RAW, find_fields, key, split_model
-from .tensors import FileRegion, InMemory, Location, StoredTensor
+from ..memory_limit import DEFAULT, Limits
+from .container import FileRegion, InMemory, Location, OutputTensor, StoredTensor
+from .onnx_graph import Revised, find_inner, revise, tensors_in
+from .onnx_protobuf import (
+    GRAPH,
+    INITIALIZER,
+    LARGEST,
+    RAW,
+    data_name,
+    find_fields,
+    is_external,
+    is_ours,
+    key,
+    nbytes_of,
+    region_of,
+    split_model,
+)
 
 if TYPE_CHECKING:
     import onnx
 
 __all__ = ["OnnxModel"]
+
 
 ALIGNMENT = 4096
 """External tensors start at whole pages, so that they can be mapped."""

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from ...spec.formats import Format
 from ..files.errors import FileError, reason
-from ..files.limits import DEFAULT, Limits
+from ..memory_limit import DEFAULT, Limits
 from .container import Container
 from .folder import Folder
+from .gguf_file import MAGIC as GGUF_MAGIC
 from .gguf_file import GgufFile
-from .gguf_header import MAGIC as GGUF_MAGIC
 from .no_checkpoint import START, check_pickle, check_pointer, missing
 from .npy_file import NpyFile
 from .npy_header import NPY_MAGIC, ZIP_MAGICS

@@ -17,15 +17,12 @@ from typing import Any
 from ...spec.custom_formats import description_of, format_described_by
 from ...spec.formats import FORMATS, NUMERIC, Format, Kind, NaNRule, is_in_table, is_onnx_row
 from ...spec.packing import is_packable, packed_bytes
+from ..files.atomic_output import OutputFile, OutputFiles, Slot, rename_file
 from ..files.errors import FileError, reason
-from ..files.limits import DEFAULT, Limits
-from ..files.output_files import OutputFile, OutputFiles, Slot
-from ..files.renaming import rename_file
-from .container import OutputTensor
-from .json_header import LONGEST_ENTRY, decode, entries
-from .no_checkpoint import START, check_pointer
-from .parts import are_missing, missing_parts, part_name
-from .tensors import FileRegion, StoredTensor
+from ..memory_limit import DEFAULT, Limits
+from .container import FileRegion, OutputTensor, StoredTensor
+from .json_scanner import LONGEST_ENTRY, decode, entries
+from .no_checkpoint import START, are_missing, check_pointer, missing_parts, part_name
 
 __all__ = ["SUFFIX", "SafetensorsFile", "arrange_safetensors", "type_of"]
 

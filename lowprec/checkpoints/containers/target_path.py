@@ -1,4 +1,4 @@
-"""Which output paths are accepted: nothing is replaced that was not asked for, and never the input."""
+"""Which output paths are accepted: never the input, and nothing is replaced unasked."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from pathlib import Path
 from ...spec.formats import Format
 from ..files.errors import FileError, reason
 from ..files.symbolic_links import files_in
-from .container import Container
+from .container import Container, FileRegion
 from .folder import may_be_replaced
 from .npy_file import NpyFile, check_npy
-from .tensors import FileRegion
 
 __all__ = ["check_array_target", "check_new_file", "check_target"]
 

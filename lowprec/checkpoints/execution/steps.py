@@ -1,29 +1,68 @@
-"""The steps of a conversion: what must be known of whole tensors, every tensor chunk by chunk, verification."""
+"""The order of a conversion: measure, convert file by file, verify; which files are complete."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...loss.error_stats import ErrorStats
-from ..arithmetic.chunks import Chunk
-from ..containers.tensors import ArchiveMember
-from ..files.atomic_output import Staging
+from ..chunks import Chunk
+from ..containers.container import ArchiveMember
+from ..files.atomic_output import OutputFiles, Staging
 from ..files.errors import FileError, MismatchError, reason
-from ..files.output_files import OutputFiles
 from ..operations.operation import Array
 from ..planning.conversion_plan import ConversionPlan
 from ..progress import Progress
-from .file_completion import FileCompletion
 from .runners import Action, Runner
 from .worker import OutputPosition, Task, TaskResult, Worker
 
-__all__ = ["Steps"]
+__all__ = ["FileCompletion", "Steps"]
+
+
+class FileCompletion:
+    """Counts tasks, and calls a function with the number of each file when its last tensor is written.
+
+    Parameters
+    ----------
+    files_of : mapping of int to set of int
+        The tensors that are to be written, and the files that each is written to.
+    complete : callable
+        Takes the number of a file.
+    """
+
+    def __init__(self, files_of: Mapping[int, set[int]], complete: Callable[[int], None]) -> None:
+        self._files_of, self._complete = files_of, complete
+        self._tensors = Counter(file for files in files_of.values() for file in files)
+        self._tasks: Counter[int] = Counter()
+        self._made: set[int] = set()
+
+    def task_made(self, tensor: int) -> None:
+        """Count a task of a tensor."""
+        self._tasks[tensor] += 1
+
+    def all_made(self, tensor: int) -> None:
+        """Note that a tensor has no more tasks than those that were made."""
+        self._made.add(tensor)
+        self._check(tensor)
+
+    def task_done(self, tensor: int) -> None:
+        """Note that a task of a tensor is carried out."""
+        self._tasks[tensor] -= 1
+        self._check(tensor)
+
+    def _check(self, tensor: int) -> None:
+        if self._tasks[tensor] or tensor not in self._made:
+            return
+        for file in sorted(self._files_of[tensor]):
+            self._tensors[file] -= 1
+            if not self._tensors[file]:
+                self._complete(file)
 
 
 class Steps:

@@ -10,11 +10,11 @@ from typing import IO, Any
 
 import numpy as np
 
-from ...backends.thread_count import one_thread
+from ...backends.threads import one_thread
 from ...loss.error_stats import ErrorStats
-from ..arithmetic.chunks import Chunk
+from ..chunks import Chunk
+from ..files.atomic_output import start_writing
 from ..files.errors import FileError, MismatchError, reason
-from ..files.writeback import start_writing
 from ..operations.operation import Array, Operation
 from ..operations.workspace import Workspace
 

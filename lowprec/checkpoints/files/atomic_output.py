@@ -1,12 +1,17 @@
-"""Files are written aside and renamed when they are whole: the target is the old one or the new one, never a part."""
+"""Files written aside, flushed, and renamed into place: the old target or the whole new one."""
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,12 +19,182 @@ from typing import Any
 import numpy as np
 
 from .errors import FileError, reason
-from .output_files import OutputFiles, Slot
 
-__all__ = ["Staging", "check_space", "sync"]
+__all__ = [
+    "OutputFile", "OutputFiles", "Slot", "Staging", "check_space", "exchange", "file_identity", "rename_file",
+    "rename_new", "replace_existing", "start_writing", "sync",
+]  # fmt: skip
+
+_NO_REPLACE, _EXCHANGE = 1, 2
+"""RENAME_NOREPLACE and RENAME_EXCHANGE of Linux."""
+
+_CANNOT = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+"""What a kernel or a file system says that does not know a flag."""
+
+_HERE = -100
+"""AT_FDCWD: paths are those of the current folder."""
+
+_WRITE = 2  # SYNC_FILE_RANGE_WRITE of sync_file_range(2)
 
 Rename = Callable[[Sequence[Path], Path, bool], None]
 """Renames staged files to the target; the last argument says whether what has that name may be replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where the bytes of a tensor go: the number of a file, and an offset in it."""
+
+    file: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    """A file to be written: its name below the target's folder, its size, and its bytes other than tensors."""
+
+    name: str
+    size: int
+    pieces: tuple[tuple[int, bytes], ...] = ()
+
+
+@dataclass(slots=True)
+class OutputFiles:
+    """All files to be written.
+
+    Attributes
+    ----------
+    files : list of OutputFile
+        The first is the one that the target's name stands for.
+    slots : list of Slot
+        One for each output tensor, in their order.
+    copies : list of (Path, str)
+        Files that are copied unchanged, and their new names.
+    seal : callable, optional
+        Completes the files (checksums, directories) once all tensors are written; its argument is their paths.
+    """
+
+    files: list[OutputFile]
+    slots: list[Slot]
+    copies: list[tuple[Path, str]] = field(default_factory=list)
+    seal: Callable[[Sequence[Path]], None] | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes will be written."""
+        return sum(file.size for file in self.files) + sum(path.stat().st_size for path, _ in self.copies)
+
+
+def _renameat2(one: Path, other: Path, flag: int) -> bool:
+    """Call renameat2; return whether the system can, raise OSError where it could and it failed."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        call = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    if call(_HERE, os.fsencode(one), _HERE, os.fsencode(other), flag) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _CANNOT:
+        return False
+    raise OSError(number, os.strerror(number), str(one), None, str(other))
+
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Return what stays the same when a file gets another name, None where there is no file."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Let two files or folders change places in one step; return whether the system can."""
+    return _renameat2(one, other, _EXCHANGE)
+
+
+def rename_new(source: Path, target: Path) -> None:
+    """Rename a file or a folder; raise FileExistsError, and change nothing, where the new name is taken."""
+    if _renameat2(source, target, _NO_REPLACE):
+        return
+    if source.is_dir():
+        os.mkdir(target)
+        try:
+            os.rename(source, target)  # onto an empty folder, and on no other
+        except BaseException:
+            os.rmdir(target)
+            raise
+        return
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links: take the name, then fill it
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        os.replace(source, target)
+    else:
+        os.unlink(source)
+
+
+def rename_file(staged: Sequence[Path], target: Path, overwrite: bool) -> None:
+    """Rename the one staged file to the target; without `overwrite` raise FileExistsError where the name is taken."""
+    (os.replace if overwrite else rename_new)(staged[0], target)
+
+
+def replace_existing(source: Path, target: Path) -> Path | None:
+    """Put a file in the place of another one; return where the old one is now, None if there was none.
+
+    What comes back is what was replaced, whoever wrote it. Where the system cannot exchange names, it is what was
+    there a moment before.
+    """
+    try:
+        if exchange(source, target):
+            if source.is_dir():
+                exchange(source, target)
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+            return source
+    except FileNotFoundError:
+        rename_new(source, target)
+        return None
+    if not os.path.lexists(target):
+        rename_new(source, target)
+        return None
+    old = source.with_name("old")
+    try:
+        os.link(target, old)
+    except OSError:
+        shutil.copy2(target, old)
+    os.replace(source, target)
+    return old
+
+
+@cache
+def _call() -> Callable[[int, int, int, int], int] | None:
+    """Return Linux's sync_file_range, or None on a system without it."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        sync_file_range = ctypes.CDLL(None).sync_file_range
+    except (AttributeError, OSError):
+        return None
+    sync_file_range.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
+    sync_file_range.restype = ctypes.c_int
+
+    def call(*arguments: int) -> int:
+        return int(sync_file_range(*arguments))
+
+    return call
+
+
+def start_writing(handle: int, offset: int, nbytes: int) -> None:
+    """Have the system begin to write a part of an open file to the disk, without waiting for it.
+
+    It is a hint: what cannot be done now, for whatever reason, the fsync at the end does, and reports.
+    """
+    call = _call()
+    if call is not None and nbytes:
+        call(handle, offset, nbytes, _WRITE)
 
 
 def check_space(output: OutputFiles, target: Path, nbytes: int | None = None) -> None:

@@ -1,29 +1,235 @@
-"""Staging that another run can resume: finished files stay, with a manifest, when a conversion fails or is killed."""
+"""`resume`: finished shards that are kept, their manifest and digests, one process at a time."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterable
+import stat
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .atomic_output import Rename, Staging, check_space, sync
+from .atomic_output import OutputFiles, Rename, Staging, check_space, sync
 from .errors import FileError, reason
-from .folder_lock import LockedFolder
-from .manifest import Finished, Job, describe_files, describe_sources, differences, digest_of, read_json, write_json
-from .output_files import OutputFiles
 from .thread_start import submit
 
-__all__ = ["ResumableStaging", "staging_name"]
+__all__ = ["Job", "LockedFolder", "ResumableStaging", "staging_name"]
+
+BUFFER = 1 << 20
+
+LOCK = "lock"
 
 MANIFEST, RECORDS = "manifest.json", "finished"
 
 LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What decides every byte that is written.
+
+    Attributes
+    ----------
+    version : str
+        The version of the program.
+    options : mapping of str to str
+        The arguments, as texts.
+    sources : iterable of Path
+        The files that tensors are read from.
+    """
+
+    version: str
+    options: Mapping[str, str]
+    sources: Iterable[Path]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A file that is complete and on the disk.
+
+    Attributes
+    ----------
+    size, digest : int, str
+        Its bytes, and their SHA-256.
+    state : dict
+        What the caller keeps with it.
+    """
+
+    size: int
+    digest: str
+    state: dict[str, Any]
+
+    def fits(self, path: Path) -> bool:
+        """Whether a file has these bytes."""
+        try:
+            status = os.lstat(path)
+            return stat.S_ISREG(status.st_mode) and status.st_size == self.size and digest_of(path) == self.digest
+        except OSError:
+            return False
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file's content."""
+    found, buffer = hashlib.sha256(), bytearray(BUFFER)
+    with path.open("rb", buffering=0) as stream:
+        while n := stream.readinto(buffer):
+            found.update(memoryview(buffer)[:n])
+    return found.hexdigest()
+
+
+def describe_sources(paths: Iterable[Path]) -> dict[str, list[int]]:
+    """Return size and time of the last change, in nanoseconds, of files by their paths, links followed."""
+    found = {}
+    for path in sorted({Path(os.path.realpath(path)) for path in paths}):
+        status = path.stat()
+        found[str(path)] = [status.st_size, status.st_mtime_ns]
+    return found
+
+
+def describe_files(output: OutputFiles) -> str:
+    """Return a digest of the names, the sizes and the headers of files, and of where tensors go."""
+    found = hashlib.sha256()
+    for file in output.files:
+        found.update(f"{file.name!a} {file.size}\n".encode())
+        for offset, piece in file.pieces:
+            found.update(f"{offset} {hashlib.sha256(piece).hexdigest()}\n".encode())
+    for slot in output.slots:
+        found.update(f"{slot.file} {slot.offset}\n".encode())
+    for _, name in output.copies:
+        found.update(f"{name!a}\n".encode())
+    return found.hexdigest()
+
+
+def differences(old: Any, new: Mapping[str, Any]) -> str:
+    """Return in what a manifest differs from the one that a conversion would have now; nothing where it does not."""
+    if not isinstance(old, dict) or not all(isinstance(old.get(part), type(value)) for part, value in new.items()):
+        return "its manifest cannot be read"
+    if old["version"] != new["version"]:
+        return f"lowprec {old['version'][:40]} began it, this is {new['version']}"
+    for name in sorted({*old["options"], *new["options"]}):
+        before, now = (str(one["options"].get(name))[:80] for one in (old, new))
+        if old["options"].get(name) != new["options"].get(name):
+            return f"`{name}` was {before}, and is {now}"
+    for path in sorted({*old["sources"], *new["sources"]}):
+        if old["sources"].get(path) != new["sources"].get(path):
+            return f"{path!a} is not what it was"
+    return "" if old == {**old, **new} else "other files are to be written"
+
+
+def read_json(path: Path) -> Any:
+    """Return what a file holds, None where it is missing or no JSON."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a file so that it is there as a whole or not at all, on the disk when this returns."""
+    temporary = path.with_name(f"{path.name}.part")
+    with temporary.open("w", encoding="ascii") as stream:
+        json.dump(value, stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.replace(temporary, path)
+
+
+try:
+    import fcntl
+except ImportError:  # a system without locks that end with a process
+    fcntl = None  # type: ignore[assignment]
+
+
+class LockedFolder:
+    """A folder with a lock, created if it is not there.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+
+    Raises
+    ------
+    FileError
+        If another process has the lock, or what has the folder's name was not made here.
+    OSError
+        If the folder cannot be created.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if fcntl is None:
+            raise FileError(f"{path}: resuming needs a system with file locks")
+        self.path = path
+        while True:
+            with contextlib.suppress(FileExistsError):
+                path.mkdir(mode=0o700)
+            try:
+                self._check_owner()
+                self._handle = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            except FileNotFoundError:  # the process that had it has just removed it
+                continue
+            if self._lock():
+                return
+            os.close(self._handle)
+
+    def _check_owner(self) -> None:
+        """Raise FileError where another user, or another program, has made the folder."""
+        status = os.lstat(self.path)
+        is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+        if not is_ours or LOCK not in (os.listdir(self.path) or [LOCK]):
+            raise FileError(f"{self.path}: must be a folder of a conversion that can be resumed, or not exist")
+
+    def _lock(self) -> bool:
+        """Take the lock; return whether the folder still has the file that is locked now."""
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._handle)
+            raise FileError(f"{self.path}: another process that can be resumed writes to it") from None
+        except OSError:
+            os.close(self._handle)
+            raise
+        try:
+            there = os.lstat(self.path / LOCK)
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(there, os.fstat(self._handle))
+
+    def clear(self) -> None:
+        """Remove everything but the lock."""
+        for name in sorted(os.listdir(self.path)):
+            path = self.path / name
+            if name == LOCK:
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+    def remove(self) -> None:
+        """Remove the folder, then let go of it.
+
+        Its name goes before its lock does, so that a process that takes the name next does not lose what it writes.
+        """
+        with contextlib.suppress(OSError):
+            self.clear()
+            aside = tempfile.mkdtemp(prefix=f"{self.path.name}-", dir=self.path.parent)
+            try:
+                os.rename(self.path, aside)  # onto an empty folder
+            finally:
+                shutil.rmtree(aside, ignore_errors=True)
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        os.close(self._handle)
 
 
 def staging_name(target: Path) -> str:

@@ -1,4 +1,4 @@
-"""Quantization with the scales and the arithmetic of llm-compressor, in the type of the weight.
+"""compressed-tensors, as vLLM, SGLang and transformers read it, with the arithmetic of llm-compressor.
 
 A scale is the largest magnitude of what shares it over half the range of the codes, rounded to the type of the weight;
 so is the quotient that becomes a code. Powers of two (MX) and two levels of scales (NVFP4) have rules of their own.
@@ -6,18 +6,66 @@ so is the quotient that becomes a code. Powers of two (MX) and two levels of sca
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
-from ...ops.codes import decode, encode
-from ...ops.quantize import quantize_linear
-from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT4, INT8, UINT4, Format
-from .magnitudes import clear_negative_zeros, float_magnitudes, group_magnitudes, scales_by_rule
-from .scheme import GlobalScale, Packing, Scheme
-from .tool import Tool
+from ...ops.encode_pack import decode, encode
+from ...ops.quantize_linear import quantize_linear
+from ...spec.formats import (
+    FLOAT4_E2M1FN,
+    FLOAT8_E4M3FN,
+    FLOAT8_E4M3FNUZ,
+    FLOAT8_E8M0FNU,
+    FLOAT32,
+    INT4,
+    INT8,
+    INT32,
+    INT64,
+    UINT4,
+    UINT8,
+    Format,
+)
+from ..containers.container import StoredTensor
+from ..schemes.absmax import clear_negative_zeros, float_magnitudes, group_magnitudes, scales_by_rule
+from ..schemes.scale_grid import Grid
+from ..schemes.scheme import GlobalScale, Packing, Scheme, Tool
+from ..weights.engine_interface import (
+    CODES,
+    GLOBAL_SCALE,
+    SCALES,
+    Output,
+    described_block,
+    described_group,
+    wrong_value,
+)
+from ..weights.expert_weights import experts_module_of
+from ..weights.quantized_weight import Source, Weight, fail, grid_of, scale_format, shape_of_pairs, take
+from ..weights.tensor_selection import linear_module
 
-__all__ = ["TOOL", "code_format", "global_scale", "quantize", "rule"]
+__all__ = ["ARGUMENTS", "METHODS", "NAME", "TOOL", "VERSION", "describe", "find", "ignored", "listed", "outputs"]
+
+NAME = "compressed-tensors"
+METHODS = ("compressed-tensors",)
+
+ACTIVATIONS = ("input_scale", "input_zero_point", "input_global_scale", "output_scale", "output_zero_point")
+
+VERSION = "0.19.0"
+"""The version of compressed-tensors with whose files the output is compared."""
+
+ARGUMENTS: dict[str, Any] = {
+    "actorder": None, "block_structure": None, "dynamic": False, "group_size": None, "num_bits": 8, "observer": None,
+    "observer_kwargs": {}, "scale_dtype": None, "strategy": "tensor", "symmetric": True, "type": "float",
+    "zp_dtype": None,
+}  # fmt: skip
+
+TOWER = re.compile(r"(?:model\.)?(\w*(?:vision|visual|audio|multi_modal|projector|connector)\w*)(?:\.|$)")
+"""What stands beside the language model, by the first part of the names of its modules."""
+
+ROUTER = r"re:.*gate$"
+"""What llm-compressor's examples ignore of mixtures of experts: layers that choose among experts, by any name."""
 
 Array = np.ndarray[Any, Any]
 
@@ -32,6 +80,231 @@ LARGEST_NVFP4 = 2688.0
 
 INTEGERS = {4: (INT4, UINT4)}
 """Codes in words, by their bits: the integers they stand for, and what is stored."""
+
+
+def find(source: Source) -> Iterator[Weight]:
+    """Yield the weights of every format of compressed-tensors 0.20 that is not sparse."""
+    for codes in list(source.tensors.values()):
+        if codes.name.endswith("weight_packed"):
+            yield _packed(source, codes, codes.name.removesuffix("weight_packed"))
+        elif (
+            source.description and codes.name.endswith("weight") and codes.type_name in ("I8", "F8_E4M3", "F8_E4M3FNUZ")
+        ):
+            module = codes.name.removesuffix("weight")
+            if module + "weight_scale" in source.tensors:
+                yield _plain(source, codes, module)
+
+
+def _optional(source: Source, module: str) -> dict[str, Any]:
+    return {
+        "zero_points": source.tensors.get(module + "weight_zero_point"),
+        "groups": source.tensors.get(module + "weight_g_idx"),
+        "unused": tuple(take(source, module, *ACTIVATIONS)),
+    }
+
+
+def _weights(source: Source) -> Iterator[Mapping[str, Any]]:
+    """Yield what the groups of the configuration say of weights; a list of modules stands for a preset."""
+    groups = source.description.get("config_groups")
+    if groups is not None and not isinstance(groups, dict):
+        raise wrong_value("config_groups", "an object of groups", groups)
+    for group in (groups or {}).values():
+        if not isinstance(group, (dict, list)):
+            raise wrong_value("each of config_groups", "an object or a list of modules", group)
+        weights = group.get("weights") if isinstance(group, dict) else None
+        if weights is not None and not isinstance(weights, dict):
+            raise wrong_value("weights in config_groups", "an object", weights)
+        if weights is None:
+            continue
+        bits = weights.get("num_bits", 8)
+        if type(bits) is not int or not 2 <= bits <= 8:
+            raise wrong_value("num_bits", "an integer from 2 to 8", bits)
+        described_block(weights, "block_structure", text=True)
+        described_group(weights)
+        yield weights
+
+
+def _grid(source: Source, shape: tuple[int, ...], scales: StoredTensor) -> Grid:
+    """Return which elements share a scale: as the groups of the configuration agree, or as the shapes say.
+
+    Rows may end with a shorter group: 4 scales to 100 columns are groups of 25, or of 32 if the configuration says so.
+    """
+    said = {
+        (described_block(weights, "block_structure", text=True), described_group(weights))
+        for weights in _weights(source)
+    }
+    block, size = next(iter(said)) if len(said) == 1 else (None, None)
+    if scales.type_name == "U8":
+        block = None
+    count = scales.shape[-1] if scales.shape else 1
+    if block is None and size is not None and count > 1 and -(-shape[-1] // size) == count:
+        block = (1, size)
+    return grid_of(shape, scales, block)
+
+
+def _plain(source: Source, codes: StoredTensor, module: str) -> Weight:
+    scales = source.tensors[module + "weight_scale"]
+    grid = _grid(source, codes.shape, scales)
+    fmt = {"I8": INT8, "F8_E4M3": FLOAT8_E4M3FN, "F8_E4M3FNUZ": FLOAT8_E4M3FNUZ}[codes.type_name]
+    scale = scale_format(scales, exponents=True)
+    scheme = Scheme(fmt, Packing.NONE, scale, grid, signed_scales=fmt.is_integer)
+    return Weight(module + "weight", NAME, codes.shape, scheme, codes, scales, **_optional(source, module))
+
+
+def _packed(source: Source, codes: StoredTensor, module: str) -> Weight:
+    scales = source.tensors.get(module + "weight_scale")
+    if scales is None:
+        raise fail(codes, f"has no scales: {ascii(module + 'weight_scale')[:80]} is missing")
+    if codes.type_name != "U8":
+        return _words(source, codes, scales, module)
+    shape = shape_of_pairs(codes)
+    second = source.tensors.get(module + "weight_global_scale")
+    if second is None and scales.type_name not in ("U8", "F8_E8M0"):
+        raise fail(scales, f"must be U8 exponents where there is no weight_global_scale; got {scales.type_name}")
+    if second is not None and scales.type_name != "F8_E4M3":
+        raise fail(scales, f"must be F8_E4M3 where there is a weight_global_scale; got {scales.type_name}")
+    fmt = scale_format(scales, exponents=True) if second is None else FLOAT8_E4M3FN
+    scheme = Scheme(
+        FLOAT4_E2M1FN, Packing.LOW_FIRST, fmt, _grid(source, shape, scales),
+        GlobalScale.NONE if second is None else GlobalScale.INVERSE,
+    )  # fmt: skip
+    return Weight(module + "weight", NAME, shape, scheme, codes, scales, second, **_optional(source, module))
+
+
+def _words(source: Source, codes: StoredTensor, scales: StoredTensor, module: str) -> Weight:
+    """Return a weight of integers of 2 to 8 bits in 32-bit words."""
+    optional, stored = _optional(source, module), source.tensors.get(module + "weight_shape")
+    if codes.type_name != "I32" or len(codes.shape) != 2:
+        raise fail(codes, f"must be U8, or I32 of two axes; got {codes.type_name} {list(codes.shape)}")
+    if stored is None or stored.type_name not in ("I64", "I32") or stored.size != 2:
+        raise fail(codes, "needs a weight_shape of two integers")
+    rows, columns = map(int, source.read(stored))
+    bits = _bits(source, codes, (rows, columns))
+    grid = Grid(1, 1) if optional["groups"] is not None else _grid(source, (rows, columns), scales)
+    scheme = Scheme(UINT8, Packing.WORDS, scale_format(scales), grid, bits=bits, signed_scales=True)
+    optional["unused"] = (*optional["unused"], stored)
+    return Weight(module + "weight", NAME, (rows, columns), scheme, codes, scales, **optional)
+
+
+def _bits(source: Source, codes: StoredTensor, shape: tuple[int, int]) -> int:
+    """Return how many bits a code takes: what the configuration says, if the words fit the shape."""
+    rows, columns = shape
+    named = {weights["num_bits"] for weights in _weights(source) if "num_bits" in weights}
+    fitting = [n for n in range(2, 9) if codes.shape == (rows, -(-columns * n // 32))]
+    possible = sorted(named & set(fitting)) if named else fitting
+    if len(possible) == 1:
+        return possible[0]
+    if possible:
+        text = f"has the shape {list(codes.shape)}, which fits codes of {possible} bits: config.json must say num_bits"
+        raise fail(codes, text)
+    said = f" of {sorted(named)} bits" if named else ""
+    raise fail(codes, f"has the shape {list(codes.shape)}, which fits no weight{said} of shape {[rows, columns]}")
+
+
+def listed(kept: Set[str], quantized: Set[str]) -> list[str]:
+    """Return how the entry ``ignore`` names the modules that are kept.
+
+    transformers compares whole names, those of its own modules: ``model.vision_tower.encoder`` is stored as
+    ``vision_tower.vision_model.encoder`` by Gemma 3, and routers of Mixtral are ``mlp.gate``, stored as
+    ``block_sparse_moe.gate``. So expressions stand for routers, and for a tower that is kept as a whole.
+    """
+    towers = {match[1] for name in kept if (match := TOWER.match(name))}
+    expressions = {rf"re:.*\b{tower}\b" for tower in towers} | {ROUTER}
+    whole = {one for one in expressions if not any(re.match(one[3:], name) for name in quantized)}
+    whole = {one for one in whole if any(re.match(one[3:], name) for name in kept)}
+    named = {name for name in kept if not any(re.match(one[3:], name) for one in whole)}
+    return sorted(named | whole)
+
+
+def outputs(name: str, shape: tuple[int, ...], scheme: Scheme) -> Iterator[Output]:
+    """Yield the tensors that a weight of two axes becomes."""
+    (rows, columns), module = shape, name.removesuffix("weight")
+    width = scheme.row_bytes(columns)
+    if scheme.packing is Packing.NONE:
+        yield Output(CODES, name, scheme.codes, shape)
+    elif scheme.packing is Packing.LOW_FIRST:
+        yield Output(CODES, f"{module}weight_packed", UINT8, (rows, width))
+    else:
+        yield Output(CODES, f"{module}weight_packed", INT32, (rows, width // 4))
+    scale = UINT8 if scheme.scale == FLOAT8_E8M0FNU else scheme.scale
+    whole = not (scheme.grid.rows or scheme.grid.columns)
+    yield Output(SCALES, f"{module}weight_scale", scale, (1,) if whole else scheme.grid.shape(rows, columns))
+    if scheme.global_scale is not GlobalScale.NONE:
+        yield Output(GLOBAL_SCALE, f"{module}weight_global_scale", FLOAT32, (1,))
+    if scheme.packing is Packing.WORDS:
+        yield Output("shape", f"{module}weight_shape", INT64, (2,), np.array(shape, "<i8").tobytes())
+
+
+def describe(
+    preset: str, activations: dict[str, Any] | None, scheme: Scheme, ignore: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Return the entry ``quantization_config`` of config.json, its keys in alphabetical order.
+
+    Parameters
+    ----------
+    preset : str
+        The name of the group of weights: llm-compressor's name of the preset.
+    activations : dict or None
+        What ``input_activations`` says beyond the defaults: how the engine quantizes the inputs of a layer.
+    scheme : Scheme
+        How the weights are stored.
+    ignore : sequence of str
+        The modules that are kept.
+    """
+    fmt = _format(scheme)
+    group = {
+        "format": fmt,
+        "input_activations": None if activations is None else {**ARGUMENTS, **activations},
+        "output_activations": None,
+        "targets": ["Linear"],
+        "weights": {
+            **ARGUMENTS,
+            "num_bits": scheme.bits or scheme.codes.bits,
+            "type": "int" if scheme.codes.is_integer else "float",
+            **_strategy(scheme),
+        },
+    }
+    configuration = {
+        "config_groups": {preset: group},
+        "format": fmt,
+        "global_compression_ratio": None,
+        "ignore": list(ignore),
+        "kv_cache_scheme": None,
+        "quant_method": "compressed-tensors",
+        "quantization_status": "compressed",
+        "transform_config": {},
+        "version": VERSION,
+    }
+    return {"quantization_config": configuration}
+
+
+def _strategy(scheme: Scheme) -> dict[str, Any]:
+    grid = scheme.grid
+    if grid.rows > 1:
+        return {"strategy": "block", "block_structure": [grid.rows, grid.columns]}
+    if not grid.columns:
+        return {"strategy": "channel" if grid.rows else "tensor"}
+    if scheme.global_scale is not GlobalScale.NONE:
+        return {
+            "strategy": "tensor_group",
+            "group_size": grid.columns,
+            "scale_dtype": f"torch.{scheme.scale.torch_name}",
+        }
+    exponents = "torch.uint8" if scheme.scale == FLOAT8_E8M0FNU else None
+    return {"strategy": "group", "group_size": grid.columns, "scale_dtype": exponents}
+
+
+def _format(scheme: Scheme) -> str:
+    """Return compressed-tensors' name of how codes are stored."""
+    if scheme.packing is Packing.WORDS:
+        return "pack-quantized"
+    if scheme.codes.is_integer:
+        return "int-quantized"
+    if scheme.global_scale is not GlobalScale.NONE:
+        return "nvfp4-pack-quantized"
+    if scheme.scale == FLOAT8_E8M0FNU:
+        return "mxfp4-pack-quantized" if scheme.codes.bits == 4 else "mxfp8-quantized"
+    return "float-quantized"
 
 
 def quantize(
@@ -169,3 +442,9 @@ def rule(scheme: Scheme) -> tuple[str, ...]:
 
 
 TOOL = Tool("llm-compressor", quantize, global_scale, rule, takes_scale_rule=True)
+
+
+def ignored(tensor: StoredTensor) -> str:
+    """Return what the list of layers that are kept says of a tensor: of experts, an expression for all their layers."""
+    module = experts_module_of(tensor)
+    return f"re:{re.escape(module)}\\." if module else linear_module(tensor)

@@ -1,4 +1,4 @@
-"""GGUF: weights in blocks, which hold their scales, and in llama.cpp's models a factor; types without values."""
+"""llama.cpp's tensors: weights in blocks, which hold their scales, and a factor; which of them it quantizes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 from ..._notebook_display import count_text
 from ...spec.formats import FLOAT32, UINT8
-from ..containers.container import Container
-from ..containers.gguf_file import GgufFile
-from ..containers.gguf_types import UNKNOWN
-from ..containers.tensors import StoredTensor
+from ..containers.container import Container, StoredTensor
+from ..containers.gguf_file import UNKNOWN, GgufFile
 from ..files.errors import FileError
-from ..schemes.block_type import BlockType
-from ..schemes.ggml import BLOCK_TYPES
-from ..schemes.scheme import Grid, Packing, Scheme
-from .output import CODES, Output
-from .weight import Source, Weight, fail, grid_of, split, take
+from ..schemes.ggml_blocks import BLOCK_TYPES
+from ..schemes.scale_grid import Grid
+from ..schemes.scheme import BlockType, Packing, Scheme
+from ..weights.engine_interface import CODES, Output
+from ..weights.quantized_weight import Source, Weight, fail, grid_of, split, take
+from ..weights.tensor_selection import FORMATS
 
 __all__ = [
-    "METHODS", "NAME", "check_types", "describe", "find", "outputs", "scheme_of", "types_text", "types_without_values",
+    "METHODS", "NAME", "check_types", "describe", "find", "outputs", "scheme_of", "types_text",
+    "types_without_values", "why_kept", "why_unfit",
 ]  # fmt: skip
 
 NAME = "GGUF"
@@ -29,6 +29,20 @@ FACTOR = "scale"
 """What stands for ``weight`` in the name of a tensor of factors: one, or one to each expert."""
 
 UNUSED = ("input_scale",)
+
+SMALL = (
+    "_norm.weight", "ffn_gate_inp.weight", "ffn_gate_tid2eid.weight", "altup", "laurel", "per_layer_model_proj",
+    "ssm_conv1d", "shortconv.conv.weight", "indexer.k_proj.weight", "indexer.q_proj.weight", "time_mix_first.weight",
+    "time_mix_w0.weight", "time_mix_w1.weight", "time_mix_w2.weight", "time_mix_v0.weight", "time_mix_v1.weight",
+    "time_mix_v2.weight", "time_mix_a0.weight", "time_mix_a1.weight", "time_mix_a2.weight", "time_mix_g1.weight",
+    "time_mix_g2.weight", "time_mix_decay_w1.weight", "time_mix_decay_w2.weight", "time_mix_lerp_fused.weight",
+    "attn_rel_b.weight", ".position_embd", "sam.pos_embd", "sam.neck.", "sam.net_", ".rel_pos", ".patch_embd",
+    ".patch_merger", "a.rvq.codebook", "mm.a.code_embd",
+)  # fmt: skip
+"""Parts of the names of tensors that llama.cpp does not quantize: norms, routers, small and positional tensors."""
+
+NAMES = ("position_embd.weight", "token_types.weight")
+"""Names of such tensors."""
 
 
 def scheme_of(kind: BlockType, grid: Grid | None = None) -> Scheme:
@@ -90,3 +104,21 @@ def check_types(container: Container, *, copied: bool) -> None:
         text = "can copy but not read; llama-quantize --allow-requantize makes BF16 of them, recipes for GGUF copy them"
     types = f"{types_text(unknown or found)}, such as {ascii(first.name)[:80]}"
     raise FileError(f"{container.path}: has {types}, which lowprec {text}")
+
+
+def why_unfit(kind: BlockType, tensor: StoredTensor) -> str:
+    """Return why a tensor cannot be stored in a type for what it is, or nothing."""
+    if tensor.type_name == kind.name:
+        return f"{kind.name} already"
+    if tensor.fmt is None and tensor.type_name not in BLOCK_TYPES:
+        return "its blocks are only copied"
+    if tensor.fmt not in (*FORMATS, None):
+        return "no floats of 16 or 32 bits"
+    if not tensor.name.endswith("weight") or all(length <= 1 for length in tensor.shape[:-1]):
+        return "no weight of two axes"
+    return ""
+
+
+def why_kept(tensor: StoredTensor) -> str:
+    """Return why llama.cpp would keep a tensor for its name, or nothing."""
+    return "llama.cpp keeps it" if tensor.name in NAMES or any(part in tensor.name for part in SMALL) else ""

@@ -1,4 +1,4 @@
-"""Quantization with the arithmetic of triton_kernels, which made gpt-oss: MXFP4 whose scales are rounded up.
+"""MXFP4 as gpt-oss stores it, 32 FP4 codes and one E8M0 scale to a group; the arithmetic of triton_kernels.
 
 `downcast_to_mxfp_torch` with ROUND_UP, computed in float32: a scale is the largest magnitude over the largest code,
 rounded up to a power of two, so that no number is beyond the codes. The scale of a group of zeros has the code 0.
@@ -6,22 +6,68 @@ rounded up to a power of two, so that no number is beyond the codes. The scale o
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..._float_mode import default_mode
-from ...ops.quantize import quantize_linear
-from ...spec.formats import Format
-from .magnitudes import float_magnitudes, scales_by_rule
-from .scheme import Scheme
-from .tool import Tool
+from ...ops.quantize_linear import quantize_linear
+from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU, UINT8, Format
+from ..schemes.absmax import float_magnitudes, scales_by_rule
+from ..schemes.scale_grid import Grid
+from ..schemes.scheme import Packing, Scheme, Tool
+from ..weights.engine_interface import CODES, SCALES, Output
+from ..weights.quantized_weight import Source, Weight, fail, split
 
-__all__ = ["TOOL", "quantize", "rule"]
+__all__ = ["METHODS", "NAME", "TOOL", "describe", "find", "outputs"]
+
+NAME = "gpt-oss MXFP4"
+METHODS = ("mxfp4",)
+
+GROUP = 32
+
+KEPT = ("model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head")
+"""What the published models say that they keep."""
 
 Array = np.ndarray[Any, Any]
 
 _FRACTION_BITS = 23
+
+
+def find(source: Source) -> Iterator[Weight]:
+    """Yield ``*_blocks`` with ``*_scales`` of Hugging Face's files, and ``*.blocks`` with ``*.scales`` of OpenAI's.
+
+    In Hugging Face's model without quantization the last two axes are exchanged; in OpenAI's they are not.
+    """
+    for codes in list(source.tensors.values()):
+        module, last = split(codes.name)
+        if last != "blocks" and not last.endswith("_blocks"):
+            continue
+        scales = source.tensors.get(module + last.removesuffix("blocks") + "scales")
+        if scales is None or codes.type_name != "U8" or len(codes.shape) < 3 or codes.shape[-1] != GROUP // 2:
+            continue
+        if scales.type_name not in ("U8", "F8_E8M0") or scales.shape != codes.shape[:-1]:
+            raise fail(scales, f"must be U8 {list(codes.shape[:-1])}; got {scales.type_name} {list(scales.shape)}")
+        hugging_face = last != "blocks"
+        name = module + last.removesuffix("_blocks") if hugging_face else module[:-1]
+        shape = (*codes.shape[:-2], codes.shape[-2] * GROUP)
+        scheme = Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E8M0FNU, Grid(1, GROUP))
+        yield Weight(name, NAME, shape, scheme, codes, scales, transposed=hugging_face and len(shape) == 3)
+
+
+def outputs(name: str, shape: tuple[int, ...], scheme: Scheme) -> Iterator[Output]:
+    """Yield the codes, in bytes of two, and the exponents of the scales; `shape` is experts, rows, columns."""
+    group = scheme.grid.columns
+    *rows, columns = shape
+    yield Output(CODES, f"{name}_blocks", UINT8, (*rows, columns // group, scheme.row_bytes(group)))
+    yield Output(SCALES, f"{name}_scales", UINT8, (*rows, columns // group))
+
+
+def describe(scheme: Scheme, ignore: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the entry ``quantization_config`` of config.json: experts that are kept come after what always is."""
+    kept = [*KEPT, *(module for module in ignore if module.endswith(".experts"))]
+    return {"quantization_config": {"modules_to_not_convert": kept, "quant_method": "mxfp4"}}
 
 
 @default_mode

@@ -10,11 +10,9 @@ import numpy as np
 
 from ...loss.error_stats import ErrorStats
 from ...spec.formats import Format
-from ..arithmetic.chunk_arithmetic import bytes_of
-from ..arithmetic.chunks import ALIGNMENT, Chunk, split_chunks
-from ..containers.container import OutputTensor
-from ..containers.tensors import StoredTensor
-from ..element_rules import ElementRules
+from ..chunks import ALIGNMENT, Chunk, split_chunks
+from ..containers.container import OutputTensor, StoredTensor
+from ..schemes.cast import ElementRules, bytes_of
 from .operation import Array, Operation, Summary
 from .workspace import Workspace
 

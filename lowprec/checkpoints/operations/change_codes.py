@@ -10,15 +10,13 @@ import numpy as np
 
 from ...loss.error_stats import ErrorStats
 from ...spec.formats import Format
-from ..arithmetic.chunks import Chunk, split_chunks
-from ..containers.container import OutputTensor
-from ..containers.tensors import StoredTensor
+from ..chunks import Chunk, split_chunks
+from ..containers.container import OutputTensor, StoredTensor
 from ..files.errors import FileError
-from ..layouts.weight import Weight
 from ..schemes.dequantize import dequantize
-from ..schemes.fnuz import code_map, multiply_scales, requantize
-from ..schemes.lossless import group_errors
-from ..schemes.scheme import Grid
+from ..schemes.lossless import code_map, group_errors, multiply_scales, requantize
+from ..schemes.scale_grid import Grid
+from ..weights.quantized_weight import Weight
 from .operation import Array, Operation, Summary
 from .rows import row_chunks
 from .workspace import Workspace

@@ -8,9 +8,8 @@ from typing import Any
 
 from ...loss.error_stats import ErrorStats
 from ...spec.formats import Format
-from ..arithmetic.chunks import Chunk
-from ..containers.container import OutputTensor
-from ..containers.tensors import StoredTensor
+from ..chunks import Chunk
+from ..containers.container import OutputTensor, StoredTensor
 from .operation import Array, Operation, Summary
 from .workspace import Workspace
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...loss.error_stats import ErrorStats
-from ..arithmetic.chunks import Chunk, split_chunks
-from ..containers.container import OutputTensor
-from ..containers.tensors import StoredTensor
-from ..layouts.weight import fail
+from ..chunks import Chunk, split_chunks
+from ..containers.container import OutputTensor, StoredTensor
+from ..weights.quantized_weight import fail
 from .operation import Array, Operation, Summary
 from .workspace import Workspace
 

@@ -11,14 +11,11 @@ import numpy as np
 
 from ...loss.error_stats import ErrorStats
 from ...spec.formats import FLOAT32
-from ..arithmetic.chunk_arithmetic import SourceBytes, bytes_of
-from ..arithmetic.chunks import Chunk
-from ..arithmetic.places import Places
-from ..containers.container import OutputTensor
-from ..containers.tensors import StoredTensor
-from ..element_rules import ElementRules
-from ..layouts.weight import Weight
+from ..chunks import Chunk
+from ..containers.container import OutputTensor, StoredTensor
+from ..schemes.cast import ElementRules, Places, SourceBytes, bytes_of
 from ..schemes.dequantize import dequantize
+from ..weights.quantized_weight import Weight
 from .operation import Array, Operation, Summary
 from .workspace import Workspace
 

@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 
 from ...loss.error_stats import ErrorStats
-from ..arithmetic.chunks import Chunk
-from ..containers.container import OutputTensor
-from ..containers.tensors import StoredTensor
+from ..chunks import Chunk
+from ..containers.container import OutputTensor, StoredTensor
 from ..files.errors import FileError
-from ..layouts.output import CODES, SCALES, Output
-from ..layouts.weight import Weight
 from ..schemes.dequantize import Parameters, dequantize
 from ..schemes.lossless import cast_scales, group_errors, is_relabelled, is_tiled, tile_codes, tile_scales
 from ..schemes.scheme import Scheme
+from ..weights.engine_interface import CODES, SCALES, Output
+from ..weights.quantized_weight import Weight
 from .operation import Array, Operation, Summary
 from .rows import WeightRows, row_chunks
 from .workspace import Workspace

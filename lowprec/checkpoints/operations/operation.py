@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...loss.error_stats import ErrorStats
-from ..arithmetic.chunks import Chunk
-from ..containers.container import OutputTensor
-from ..containers.tensors import StoredTensor
+from ..chunks import Chunk
+from ..containers.container import OutputTensor, StoredTensor
 from .workspace import Workspace
 
 __all__ = ["Array", "Operation", "Summary"]

@@ -10,19 +10,16 @@ from typing import Any
 import numpy as np
 
 from ...loss.error_stats import ErrorStats
-from ..arithmetic.chunks import Chunk
-from ..containers.container import OutputTensor
-from ..containers.tensors import StoredTensor
+from ..chunks import Chunk
+from ..containers.container import OutputTensor, StoredTensor
 from ..files.errors import FileError
-from ..layouts.output import CODES, GLOBAL_SCALE, SCALES, Output
-from ..layouts.weight import fail
-from ..schemes.dequantize import Parameters
-from ..schemes.losses import add_losses
-from ..schemes.magnitudes import NotFiniteError, largest_magnitude
-from ..schemes.scheme import Scheme
-from ..schemes.tiles import ROWS as TILE_ROWS
-from ..schemes.tiles import to_blocked
-from ..schemes.tool import Tool
+from ..schemes.absmax import NotFiniteError, largest_magnitude
+from ..schemes.dequantize import Parameters, add_losses
+from ..schemes.packing import ROWS as TILE_ROWS
+from ..schemes.packing import to_blocked
+from ..schemes.scheme import Scheme, Tool
+from ..weights.engine_interface import CODES, GLOBAL_SCALE, SCALES, Output
+from ..weights.quantized_weight import fail
 from .operation import Array, Operation, Summary
 from .rows import Part, Rows
 from .workspace import Workspace

@@ -11,14 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ...loss.error_stats import ErrorStats
-from ...ops.codes import encode
+from ...ops.encode_pack import encode
 from ...spec.formats import FLOAT32, Format
-from ..arithmetic.chunk_arithmetic import Array, bytes_of
-from ..arithmetic.chunks import Chunk
-from ..containers.tensors import StoredTensor
-from ..element_rules import ElementRules
-from ..layouts.weight import Weight
+from ..chunks import Chunk
+from ..containers.container import StoredTensor
+from ..schemes.cast import Array, ElementRules, bytes_of
 from ..schemes.dequantize import Parameters, dequantize
+from ..weights.quantized_weight import Weight
 from .workspace import Workspace
 
 __all__ = ["Part", "Rows", "StoredRows", "WeightRows", "row_chunks"]

@@ -11,11 +11,10 @@ import numpy as np
 from ...loss.error_stats import ErrorStats
 from ...spec.formats import Format
 from ...spec.packing import packed_bytes
-from ..arithmetic.chunk_arithmetic import bytes_of
-from ..arithmetic.chunks import ALIGNMENT, Chunk, split_chunks
-from ..containers.container import OutputTensor
-from ..containers.tensors import StoredTensor
-from ..element_rules import SCALE_SUFFIX, ElementRules, ScaleLayout
+from ..chunks import ALIGNMENT, Chunk, split_chunks
+from ..containers.container import OutputTensor, StoredTensor
+from ..schemes.cast import ElementRules, bytes_of
+from ..schemes.scale_grid import SCALE_SUFFIX, ScaleLayout
 from .operation import Array, Operation, Summary
 from .workspace import Workspace
 

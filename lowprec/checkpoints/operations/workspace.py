@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arithmetic.chunk_arithmetic import Arithmetic, Array, SourceBytes
-from ..arithmetic.chunks import Chunk
-from ..arithmetic.places import Places
-from ..containers.tensors import StoredTensor, TensorReader
-from ..layouts.weight import Weight
-from ..layouts.weight_reader import WeightReader
+from ..chunks import Chunk
+from ..containers.container import StoredTensor, TensorReader
+from ..schemes.cast import Arithmetic, Array, Places, SourceBytes
+from ..weights.quantized_weight import Weight, WeightReader
 
 __all__ = ["Workspace"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..containers.container import Container, OutputTensor
+from ..containers.model_config import Description
 from ..files.errors import FileError
 from ..operations.operation import Operation
-from .quantization_config import Description
 
 __all__ = ["ConversionPlan", "TensorPlan", "check_names"]
 

@@ -1,26 +1,25 @@
-"""Which weights get codes of other formats, which scales change with them, and that all else stays."""
+"""What `fnuz` and `fn` make of every tensor: FP8 of MI300 and back."""
 
 from __future__ import annotations
 
-from ..containers.container import Container
+from ..containers.container import Container, StoredTensor
 from ..containers.folder import Folder
 from ..containers.safetensors_file import SafetensorsFile
-from ..containers.tensors import StoredTensor
 from ..files.errors import FileError
-from ..layouts import comfy_ui
-from ..layouts.weight import Weight, fail, split
+from ..inference_engines import comfy_ui, quantized_weights
 from ..operations.change_codes import ChangeCodes, MultiplyScales
 from ..operations.copy import Copy
 from ..operations.operation import Operation
-from ..recipes.fnuz import CodeChange
-from ..schemes.fnuz import code_map
+from ..recipes import CodeChange
+from ..schemes.lossless import code_map
 from ..schemes.scheme import GlobalScale, Packing
-from .companions import is_weight
+from ..weights.companion_tensors import is_weight
+from ..weights.quantized_weight import Weight, fail, split
+from ..weights.tensor_selection import NamePatterns
 from .conversion_plan import ConversionPlan
-from .name_patterns import NamePatterns
-from .quantized_weights import quantized_weights
 
 __all__ = ["plan_code_change"]
+
 
 INPUT_SCALES = ("input_scale", "scale_input", "qscale_act", "activation_scale")
 """Names of the scales by which engines quantize the inputs of a layer, to the format of its codes."""

@@ -1,4 +1,4 @@
-"""Which tensors are cast, quantized with new scales or dequantized, what is kept and why."""
+"""What `to` makes of every tensor, with scales or without: cast, quantized, dequantized or kept, and why."""
 
 from __future__ import annotations
 
@@ -10,30 +10,28 @@ import numpy as np
 
 from ..._notebook_display import and_so_text
 from ...loss.error_stats import ErrorStats
-from ...ops.codes import encode
+from ...ops.encode_pack import encode
 from ...spec.formats import Format
 from ...spec.packing import is_packable
-from ..arithmetic.chunk_arithmetic import Arithmetic, SourceBytes, bytes_of
-from ..arithmetic.chunks import Chunk
-from ..containers.container import Container
-from ..containers.tensors import StoredTensor
-from ..element_rules import ElementRules, ScaleLayout
+from ..chunks import Chunk
+from ..containers.container import Container, StoredTensor
+from ..containers.model_config import Description, find_descriptions
 from ..files.errors import FileError
-from ..layouts import gguf
-from ..layouts.weight import Weight
+from ..inference_engines import dequantizes, gguf, quantized_weights
 from ..operations.cast import Cast
 from ..operations.copy import Copy
 from ..operations.dequantize import Dequantize
 from ..operations.operation import Operation
 from ..operations.scale import Scale
-from .companions import affects_quantization, check_part, find_companions, is_weight
+from ..schemes.cast import Arithmetic, ElementRules, SourceBytes, bytes_of
+from ..schemes.scale_grid import ScaleLayout
+from ..weights.companion_tensors import affects_quantization, check_part, find_companions, find_tool, is_weight
+from ..weights.quantized_weight import Weight
+from ..weights.tensor_selection import NamePatterns
 from .conversion_plan import ConversionPlan, check_names
-from .foreign_tools import find_tool
-from .name_patterns import NamePatterns
-from .quantization_config import Description, find_descriptions
-from .quantized_weights import dequantizes, quantized_weights
 
 __all__ = ["plan_conversion"]
+
 
 CACHE_SCALES = (".k_scale", ".v_scale")
 """Names of scales of the key and value cache, which a model without quantization does not have."""

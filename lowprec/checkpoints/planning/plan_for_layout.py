@@ -12,30 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.codes import decode
+from ...ops.encode_pack import decode
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32
-from ..containers.container import Container
+from ..containers.container import Container, StoredTensor, TensorReader
 from ..containers.folder import Folder
+from ..containers.model_config import find_descriptions, model_config, quantization_of
 from ..containers.safetensors_file import SafetensorsFile
-from ..containers.tensors import StoredTensor, TensorReader
 from ..files.errors import FileError
-from ..layouts import compressed_tensors, compressed_tensors_output, modelopt, modelopt_output
-from ..layouts.output import CODES, GLOBAL_SCALE, SCALES, Output
-from ..layouts.weight import Weight, fail, split
-from ..layouts.weight_reader import read_tensor
+from ..inference_engines import compressed_tensors, modelopt, quantized_weights
 from ..operations.constant import Constant
 from ..operations.copy import Copy, CopyScales
 from ..operations.operation import Operation
-from ..recipes.heads import kept_head
-from ..recipes.selection import linear_module
-from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
-from .companions import check_part
+from ..schemes.scale_grid import Grid
+from ..schemes.scheme import GlobalScale, Packing, Scheme
+from ..weights.companion_tensors import check_part, find_tool
+from ..weights.engine_interface import CODES, GLOBAL_SCALE, SCALES, Output
+from ..weights.quantized_weight import Weight, fail, read_tensor, split
+from ..weights.tensor_selection import kept_head, linear_module
 from .conversion_plan import ConversionPlan, check_names
-from .foreign_tools import find_tool
-from .quantization_config import find_descriptions, model_config, quantization_of
-from .quantized_weights import quantized_weights
 
 __all__ = ["LAYOUTS", "plan_relabel"]
+
 
 EXPRESSION = "re:"
 CACHE = {"dynamic": False, "num_bits": 8, "type": "float"}
@@ -95,26 +92,26 @@ def _describe_compressed_tensors(
     scheme: Scheme, static: bool, ignore: Sequence[str], fp8_cache: bool
 ) -> Mapping[str, Any]:
     preset, inputs = PRESETS[_is_nvfp4(scheme), static]
-    described = compressed_tensors_output.describe(preset, inputs, scheme, ignore)
+    described = compressed_tensors.describe(preset, inputs, scheme, ignore)
     if fp8_cache:
-        described["quantization_config"]["kv_cache_scheme"] = {**compressed_tensors_output.ARGUMENTS, **CACHE}
+        described["quantization_config"]["kv_cache_scheme"] = {**compressed_tensors.ARGUMENTS, **CACHE}
     return described
 
 
 def _describe_modelopt(scheme: Scheme, static: bool, ignore: Sequence[str], fp8_cache: bool) -> Mapping[str, Any]:
-    nvfp4 = modelopt_output.NVFP4 if static else modelopt_output.NVFP4_WEIGHTS
-    algorithm = nvfp4 if _is_nvfp4(scheme) else modelopt_output.FP8
-    return modelopt_output.describe(algorithm, scheme, ignore, modelopt_output.FP8 if fp8_cache else None)
+    nvfp4 = modelopt.NVFP4 if static else modelopt.NVFP4_WEIGHTS
+    algorithm = nvfp4 if _is_nvfp4(scheme) else modelopt.FP8
+    return modelopt.describe(algorithm, scheme, ignore, modelopt.FP8 if fp8_cache else None)
 
 
 LAYOUTS = {
-    compressed_tensors_output.NAME: Layout(
-        compressed_tensors.NAME, compressed_tensors_output.outputs, GlobalScale.INVERSE,
-        {True: "input_global_scale", False: "input_scale"}, (1,), compressed_tensors_output.listed,
+    compressed_tensors.NAME: Layout(
+        compressed_tensors.NAME, compressed_tensors.outputs, GlobalScale.INVERSE,
+        {True: "input_global_scale", False: "input_scale"}, (1,), compressed_tensors.listed,
         _describe_compressed_tensors,
     ),
-    modelopt_output.NAME: Layout(
-        modelopt.NAME, modelopt_output.outputs, GlobalScale.FACTOR,
+    modelopt.LAYOUT: Layout(
+        modelopt.NAME, modelopt.outputs, GlobalScale.FACTOR,
         {True: "input_scale", False: "input_scale"}, (), lambda kept, _: sorted(kept), _describe_modelopt,
     ),
 }  # fmt: skip
@@ -274,7 +271,7 @@ def _is_weight_only(description: Mapping[str, Any]) -> bool:
     groups = description.get("config_groups")
     described = list(groups.values()) if isinstance(groups, dict) else []
     none = [isinstance(one, dict) and one.get("input_activations") is None for one in described]
-    return description.get("quant_algo") == modelopt_output.NVFP4_WEIGHTS or (bool(none) and all(none))
+    return description.get("quant_algo") == modelopt.NVFP4_WEIGHTS or (bool(none) and all(none))
 
 
 def _change(operation: Operation) -> str:
@@ -294,7 +291,7 @@ def _ignored(description: Mapping[str, Any], name: str) -> Iterator[str]:
     for one in (one for entries in listed if isinstance(entries, list) for one in entries):
         if not isinstance(one, str) or one.startswith(EXPRESSION):
             continue
-        if name == compressed_tensors_output.NAME and "*" in one:
+        if name == compressed_tensors.NAME and "*" in one:
             yield EXPRESSION + re.escape(one).replace(r"\*", ".*") + "$"
         else:
             yield one
@@ -306,7 +303,7 @@ def _has_fp8_cache(container: Container, description: Mapping[str, Any], name: s
     if cache is None:
         return False
     said = {key: cache.get(key) for key in CACHE} if isinstance(cache, Mapping) else cache
-    if name == modelopt_output.NAME or said not in (CACHE, modelopt_output.FP8):
+    if name == modelopt.LAYOUT or said not in (CACHE, modelopt.FP8):
         raise FileError(
             f"{container.path}: the scheme of the cache, {str(cache)[:60]}, has no names in the layout {name}"
         )

@@ -1,20 +1,20 @@
-"""Which weights of a model a recipe quantizes, and what is kept and why."""
+"""What a recipe makes of every tensor, plain or quantized already, experts in one tensor among them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 
 from ..._notebook_display import and_so_text
 from ...spec.formats import BFLOAT16, FLOAT32, Format
 from ...spec.operator_versions import NEWEST
-from ..containers.container import Container
+from ..containers.container import Container, StoredTensor
 from ..containers.folder import Folder
 from ..containers.gguf_file import GgufFile
+from ..containers.model_config import EXPERTS, find_descriptions, hidden_size, model_config, model_type
 from ..containers.safetensors_file import SafetensorsFile
-from ..element_rules import ElementRules
 from ..files.errors import FileError
-from ..layouts import gguf
-from ..layouts.weight import Weight
+from ..inference_engines import gguf, quantized_weights
 from ..operations.cast import Cast
 from ..operations.copy import Copy
 from ..operations.dequantize import Dequantize
@@ -22,18 +22,16 @@ from ..operations.lossless import find_step
 from ..operations.operation import Operation
 from ..operations.quantize import Quantize
 from ..operations.rows import Rows, StoredRows, WeightRows
-from ..recipes.heads import kept_head, tied_head
-from ..recipes.recipe import Recipe
-from ..schemes.fnuz import FNUZ
+from ..recipes import Recipe
+from ..schemes.cast import ElementRules
+from ..schemes.lossless import FNUZ
 from ..schemes.scheme import Scheme
-from .companions import check_part, find_companions
+from ..weights.companion_tensors import check_part, find_companions, find_tool
+from ..weights.expert_weights import Experts, expert_rows, experts_module_of, why_not_told
+from ..weights.quantized_weight import Weight
+from ..weights.tensor_selection import FORMATS, NamePatterns, kept_head, tied_head
 from .conversion_plan import ConversionPlan, check_names
-from .foreign_tools import find_tool
-from .name_patterns import NamePatterns
-from .plan_casts import plan_conversion
-from .plan_experts import Candidate, find_candidates, kept_experts
-from .quantization_config import EXPERTS, find_descriptions, hidden_size, model_config, model_type
-from .quantized_weights import quantized_weights
+from .plan_for_format import plan_conversion
 
 __all__ = ["plan_recipe"]
 
@@ -42,6 +40,82 @@ _KINDS: dict[type, str] = {
     SafetensorsFile: "a .safetensors file",
     GgufFile: "a .gguf file",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What a recipe may quantize.
+
+    Attributes
+    ----------
+    operation : Operation
+        What makes its values without the recipe.
+    tensor : StoredTensor
+        The values, as if they were stored.
+    stored : str
+        The name of the tensor that they are a part of, or are.
+    why : str
+        Why they are kept as they are, for what only all experts of a layer show; else nothing.
+    """
+
+    operation: Operation
+    tensor: StoredTensor
+    stored: str
+    why: str = ""
+
+
+def values_of(operation: Operation) -> StoredTensor:
+    """Return a tensor as it is without a recipe."""
+    output = next(operation.outputs())
+    return replace(operation.tensor, name=output.name, shape=output.shape, fmt=output.fmt)
+
+
+def find_candidates(operations: Sequence[Operation], experts: Experts, hidden: int | None) -> list[Candidate]:
+    """Return what a recipe chooses from; experts of one tensor as weights of their own where the recipe wants that.
+
+    `hidden` is how many numbers go into the experts and come out, if that is known.
+    """
+    candidates = [Candidate(one, tensor := values_of(one), tensor.name) for one in operations]
+    if experts is Experts.AS_STORED:
+        return candidates
+    layers: dict[str, list[int]] = {}
+    for number, one in enumerate(candidates):
+        if one.tensor.fmt in FORMATS and (module := experts_module_of(one.tensor)):
+            layers.setdefault(module, []).append(number)
+    found = [[one] for one in candidates]
+    for members in layers.values():
+        parts = _in_parts([candidates[number] for number in members], experts, hidden)
+        for number, some in zip(members, parts, strict=True):
+            found[number] = some
+    return [one for some in found for one in some]
+
+
+def _in_parts(members: Sequence[Candidate], experts: Experts, hidden: int | None) -> Iterator[list[Candidate]]:
+    """Yield what each tensor of the experts of a layer becomes: all are treated alike."""
+    why = why_not_told([one.tensor for one in members], hidden)
+    parts: list[list[Candidate]] = []
+    if not why and experts is Experts.SEPARATE:
+        parts = [_parts(one) for one in members]
+        why = "" if all(parts) else "its experts share scales"
+    yield from parts if parts and not why else ([replace(one, why=why)] for one in members)
+
+
+def _parts(one: Candidate) -> list[Candidate]:
+    """Return the weights of each expert, or nothing where one of them cannot be read by itself."""
+    parts = []
+    for name, first, rows in expert_rows(one.tensor):
+        operation = one.operation.part(name, first, rows)
+        if operation is None:
+            return []
+        parts.append(Candidate(operation, values_of(operation), one.stored))
+    return parts
+
+
+def kept_experts(candidates: Sequence[Candidate]) -> Iterator[str]:
+    """Yield a remark on experts that are kept for what only all experts of a layer show."""
+    kept = [one for one in candidates if one.why]
+    if kept:
+        yield f"{ascii(kept[0].stored)[:80]} is kept ({kept[0].why}){and_so_text(len(kept) - 1, 'is', 'are')}"
 
 
 def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: NamePatterns) -> ConversionPlan:

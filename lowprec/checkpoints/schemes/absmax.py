@@ -1,23 +1,32 @@
-"""The largest magnitudes of what shares a scale, found in one pass that notices NaN and infinities; zeros with a sign.
+"""Largest magnitudes of what shares a scale, NaN and infinities noticed; products and quotients that tools share.
 
 Magnitudes are in the order of their codes, above which are those of infinities and NaN: the largest code tells both.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ...backends.ranges import largest_codes
-from ...ops.codes import decode
+from ...backends.cpu import run
+from ...backends.jobs import Job, Scales
+from ...backends.largest_magnitudes import largest_codes
+from ...ops.encode_pack import decode
 from ...ops.scales import scale_codes
-from ...spec.formats import Format
-from .scheme import Grid, Scheme
+from ...plans.cast_plan import make_plan
+from ...plans.plan import Plan, Rule, Scaling
+from ...plans.scale_shapes import granularity_of
+from ...spec.formats import FLOAT32, Format
+from ...spec.memo import CACHED
+from ...spec.operator_versions import cast_rules
+from .scale_grid import Grid
+from .scheme import Scheme
 
 __all__ = [
-    "NotFiniteError", "clear_negative_zeros", "float_magnitudes", "group_magnitudes", "largest_magnitude",
-    "scales_by_rule",
+    "NotFiniteError", "clear_negative_zeros", "divide", "float_magnitudes", "group_magnitudes", "largest_magnitude",
+    "multiply", "scales_by_rule",
 ]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
@@ -85,3 +94,38 @@ def clear_negative_zeros(packed: Array, x: Array, fmt: Format) -> None:
     places = np.flatnonzero(signed == -fmt.sign_mask)
     for nibble in (0, 1):
         packed[places[places % 2 == nibble] // 2] &= np.uint8(0xFF ^ FP4_SIGN << 4 * nibble)
+
+
+@lru_cache(maxsize=CACHED)
+def _plan(rule: Rule, source: Format, target: Format) -> Plan:
+    """Return the plan of a quantization or a dequantization that has floats at both ends."""
+    last = make_plan(FLOAT32, target, cast_rules(FLOAT32, target))
+    return Plan(rule, source, target, scaling=Scaling(FLOAT32, None, last))
+
+
+def _run(rule: Rule, x: Array, fmt: Format, factors: Array, target: Format, width: int) -> Array:
+    granularity = granularity_of(x.shape, factors.shape, 1, width, blocks=True, axes=True)
+    scales = Scales(factors, FLOAT32, None, granularity)
+    return np.asarray(run(Job(x, _plan(rule, fmt, target), scales, codes=True)))
+
+
+def multiply(x: Array, fmt: Format, factors: Array, target: Format, width: int = 0) -> Array:
+    """Return codes of the products, which are rounded to float32 and then cast to a format.
+
+    Parameters
+    ----------
+    x : numpy.ndarray
+        Rows of unsigned codes of `fmt`, dense.
+    fmt, target : Format
+        Floats of up to 32 bits: the formats before and after.
+    factors : numpy.ndarray
+        float32: one for all, or a row to each row and a column to every `width` columns.
+    width : int, optional
+        How many columns share a factor.
+    """
+    return _run(Rule.DEQUANTIZE, x, fmt, factors, target, width)
+
+
+def divide(x: Array, fmt: Format, divisor: np.float32, target: Format) -> Array:
+    """Return codes of the quotients by a number, which are rounded to float32 and then cast to a format."""
+    return _run(Rule.QUANTIZE, x, fmt, np.asarray(divisor), target, 0)

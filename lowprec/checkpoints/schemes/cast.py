@@ -1,4 +1,4 @@
-"""The numbers of one chunk of a tensor: cast or quantized, with the error statistics of that."""
+"""Elements of a chunk cast or scaled by any rules, and what that loses; which random numbers are theirs."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ import numpy as np
 from ..._float_mode import default_mode
 from ...loss.error_stats import CHUNK, ErrorStats, ScaledCodes, add_scaled, convert_compared, count_beyond, is_within
 from ...loss.saturation import count_rounded_beyond, random_numbers_of, rounded_range
-from ...ops import cast, quantize
-from ...ops.codes import decode, encode, unpack
+from ...ops import cast, quantize_linear
+from ...ops.encode_pack import decode, encode, unpack
 from ...ops.scales import largest_magnitudes
 from ...spec.formats import Format
 from ...spec.operator_versions import cast_rules
 from ...spec.packing import packed_bytes
-from ...spec.rounding_modes import Stream
-from ..element_rules import ElementRules, ScaleLayout
-from .chunks import ALIGNMENT, Chunk, split_chunks
-from .places import Places
+from ...spec.rounding_modes import Rounding, RoundingOptions, RoundModeName, Stream, check_rounding
+from ..chunks import ALIGNMENT, Chunk, split_chunks
+from .scale_grid import ScaleLayout
 
-__all__ = ["Arithmetic", "Array", "SourceBytes", "bytes_of"]
+__all__ = ["Arithmetic", "Array", "ElementRules", "Places", "SourceBytes", "bytes_of"]
+
+BATCH = 1 << 14
+"""Runs whose places are computed together."""
 
 Array = np.ndarray[Any, Any]
 PART = 1 << 20
@@ -33,6 +35,98 @@ SCALED_PART = 1 << 20
 """Elements that are measured, quantized and compared one after the other: they stay in a core's cache."""
 
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class ElementRules:
+    """The arguments of `lowprec.encode`, or with scales of `lowprec.quantize_linear`; whether codes are packed.
+
+    `options` are rules beyond ONNX, and `seed` is that of a stochastic rounding, the same for every tensor.
+    """
+
+    to: Format
+    saturate: bool
+    round_mode: RoundModeName | None
+    opset: int
+    packs: bool = False
+    scaling: ScaleLayout | None = None
+    options: RoundingOptions | None = None
+    seed: int | None = None
+
+    @property
+    def rounding(self) -> Rounding | None:
+        """The rules beyond ONNX, resolved for the target."""
+        return None if self.options is None else check_rounding(self.options, self.to, "to")
+
+    @property
+    def is_random(self) -> bool:
+        """Whether an element's code depends on its place in the tensor."""
+        return self.seed is not None
+
+    def keywords(self, offset: int = 0) -> dict[str, Any]:
+        """Return the rules beyond ONNX as keywords of the operators, for elements from an offset on."""
+        if self.options is None:
+            return {}
+        stream = {} if self.seed is None else {"seed": self.seed, "offset": offset}
+        return self.options._asdict() | stream
+
+    def described(self) -> dict[str, str | int]:
+        """Return the rules beyond ONNX, and the scale rule, for a report; those of ONNX are left out."""
+        found: dict[str, str | int] = {}
+        rounding = self.rounding
+        if rounding is not None:
+            found |= {"rounding": rounding.mode, "overflow": rounding.overflow, "nan": rounding.nan}
+            if self.seed is not None:
+                found |= {"seed": self.seed, "random_bits": rounding.random_bits}
+        if self.scaling is not None and self.scaling.rule is not None:
+            found["scale_rule"] = self.scaling.rule
+        return found
+
+    def view(self, shape: tuple[int, ...], fortran: bool) -> tuple[int, int, int]:
+        """Return the memory of a tensor as three axes."""
+        return self.scaling.view(shape, fortran) if self.scaling else (1, 1, math.prod(shape))
+
+    @property
+    def unit(self) -> int:
+        """Between how many elements along the middle axis alone a tensor may be cut."""
+        return (self.scaling.block_size if self.scaling else 0) or 1
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Contiguous elements of a tensor.
+
+    Attributes
+    ----------
+    start : int
+        The first one, counted in the order of memory.
+    fortran : tuple of int
+        The shape of a tensor of two axes or more in Fortran order; nothing where memory is in C order.
+    """
+
+    start: int = 0
+    fortran: tuple[int, ...] = ()
+
+    def runs(self, start: int, n: int) -> Iterator[tuple[slice, int]]:
+        """Yield elements that follow each other in C order: which of `n` ones from `start` on, and the first's place.
+
+        In Fortran order they are those along the last axis, which memory has at a distance.
+        """
+        first = self.start + start
+        if not self.fortran:
+            yield slice(0, n), first
+            return
+        *leading, last = self.fortran
+        slab = math.prod(leading)
+        for begin in range(0, min(slab, n), BATCH):
+            index, inside = np.divmod(first + np.arange(begin, min(begin + BATCH, slab, n)), slab)
+            rows = np.zeros_like(inside)
+            for length, row in zip(leading, np.unravel_index(inside, leading, order="F"), strict=True):
+                rows = rows * length + row
+            for number, place in enumerate((rows * last + index).tolist(), begin):
+                yield slice(number, n, slab), place
+
+
 _FIRST = Places()
 
 
@@ -208,12 +302,12 @@ class Arithmetic:
         }  # fmt: skip
         if not (rules.is_random and places.fortran):
             offset = places.start + first
-            quantize.quantize_linear(x, scale, axis=1, block_size=size, out=out, **how, **rules.keywords(offset))
+            quantize_linear.quantize_linear(x, scale, axis=1, block_size=size, out=out, **how, **rules.keywords(offset))
             return
         factors = np.broadcast_to(scale.reshape(-1, 1), x.shape).reshape(-1)  # one to each element
         x, out = x.reshape(-1), out.reshape(-1)
         for run, offset in places.runs(first, x.size):
-            quantize.quantize_linear(x[run], factors[run], axis=0, out=out[run], **how, **rules.keywords(offset))
+            quantize_linear.quantize_linear(x[run], factors[run], axis=0, out=out[run], **how, **rules.keywords(offset))
 
     def _compare(
         self, x: Array, fmt: Format, factors: Array, rules: ElementRules, result: Array, stats: ErrorStats,

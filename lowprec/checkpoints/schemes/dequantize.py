@@ -1,24 +1,27 @@
-"""Values of quantized weights: codes times scales, some rows at a time."""
+"""Codes times scales, and what quantized rows lose."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...loss.error_stats import ScaledCodes
+from ...loss.error_stats import ErrorStats, ScaledCodes, add_blocks, add_scaled
 from ...ops.cast import cast
-from ...ops.codes import decode
-from ...ops.quantize import dequantize_linear
+from ...ops.encode_pack import decode
+from ...ops.quantize_linear import dequantize_linear
 from ...spec.formats import FLOAT32, UINT4, UINT8, Format
-from .block_type import BlockType
 from .packing import swap_nibbles, unpack_words
-from .scheme import GlobalScale, Packing, Scheme
+from .scheme import BlockType, GlobalScale, Packing, Scheme
 
-__all__ = ["Parameters", "dequantize", "scaled_codes"]
+__all__ = ["Parameters", "add_losses", "dequantize"]
 
 Array = np.ndarray[Any, Any]
+
+PART = 1 << 18
+"""Elements of blocks that are decoded and compared at once: they stay in a core's cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +117,38 @@ def _decode_blocks(kind: BlockType, scheme: Scheme, codes: Array, parameters: Pa
     if values is not out:
         cast(values, out.dtype, out=out)
     return out
+
+
+def add_losses(stats: ErrorStats, x: Array, fmt: Format, scheme: Scheme, codes: Array, parameters: Parameters) -> bool:
+    """Compare rows of a weight with what `dequantize` makes of their codes, and take in what was lost.
+
+    Parameters
+    ----------
+    stats : ErrorStats
+        Takes it in.
+    x, fmt : numpy.ndarray, Format
+        The rows, as unsigned codes of a float of up to 32 bits.
+    scheme, codes, parameters
+        As `dequantize` takes them; without zero points.
+
+    Returns
+    -------
+    bool
+        False where a block has a value that is not finite.
+    """
+    if scheme.blocks is None:
+        add_scaled(stats, x, fmt, scaled_codes(scheme, codes, parameters, x.shape[1]))
+        return True
+    if scheme.blocks.decoder is None:
+        return add_blocks(stats, scheme.blocks.name, x, fmt, codes)
+    finite, step, kind = True, max(1, PART // x.shape[1]), scheme.blocks
+    for start, first in itertools.product(range(0, len(x), step), range(0, x.shape[1], PART)):  # rows may be wide
+        part = x[start : start + step, first : first + PART]
+        at, stop = first // kind.size * kind.nbytes, (first + part.shape[1]) // kind.size * kind.nbytes
+        blocks = np.ascontiguousarray(codes[start : start + step, at:stop])
+        values = part.view(np.float32) if fmt == FLOAT32 else np.asarray(decode(part, fmt, to=np.float32))
+        back = np.empty(part.shape, np.float32)
+        kind.decode(blocks.reshape(-1, kind.nbytes), back.reshape(-1, kind.size))
+        stats.add(values.reshape(-1), back.reshape(-1))
+        finite = finite and bool(np.isfinite(back).all())
+    return finite

@@ -1,25 +1,44 @@
-"""Steps from one way to store a weight to another that keep every value: FP4 groups to FP8 tiles, wider scales.
+"""Ways to store a weight that keep every value of another: FP8 tiles of FP4 groups, wider scales, FP8 of MI300.
 
 A group of FP4 codes with a scale 2^s has values fp4 * 2^s. A tile of FP8 codes takes the scale t = 2^(max s - 6): codes
 are fp4 * 2^(s - max s) * 64, at most 384. The smallest of them is 0.5 * 2^(s - max s + 6), which float8_e4m3fn has down
 to 2^-9: all codes of a tile are exact where its scales span at most 2^14. Groups of zeros have no say.
 
 Source: DeepSeek-V4 inference/convert.py, whose bytes these are where no group of zeros has a tile's largest scale.
+
+A code of float8_e4m3fnuz has half the value of the same code of float8_e4m3fn, but for three: 80 is NaN instead of -0,
+and 7F and FF are numbers, 240 and -240, instead of NaN. float8_e5m2fnuz and float8_e5m2 are such a pair too.
+
+Source: vLLM, normalize_e4m3fn_to_e4m3fnuz; ONNX, "Float stored in 8 bits".
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ...ops.codes import decode, encode
-from ...ops.quantize import quantize_linear
-from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, Format
-from .scheme import Grid, Packing, Scheme
+from ...ops.encode_pack import decode, encode
+from ...ops.quantize_linear import quantize_linear
+from ...spec.formats import (
+    FLOAT4_E2M1FN,
+    FLOAT8_E4M3FN,
+    FLOAT8_E4M3FNUZ,
+    FLOAT8_E5M2,
+    FLOAT8_E5M2FNUZ,
+    FLOAT8_E8M0FNU,
+    FLOAT32,
+    Format,
+)
+from .scale_grid import Grid
+from .scheme import Packing, Scheme
 
-__all__ = ["cast_scales", "group_errors", "holds", "is_relabelled", "is_tiled", "tile_codes", "tile_scales"]
+__all__ = [
+    "FN", "FNUZ", "cast_scales", "code_map", "group_errors", "holds", "is_relabelled", "is_tiled",
+    "multiply_scales", "requantize", "tile_codes", "tile_scales",
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 
@@ -31,6 +50,12 @@ SMALLEST_EXPONENT = 1
 
 MAGNITUDES = np.uint64(0x7777777777777777)
 """The bits of sixteen FP4 codes that are not signs."""
+
+FNUZ = {FLOAT8_E4M3FN: FLOAT8_E4M3FNUZ, FLOAT8_E5M2: FLOAT8_E5M2FNUZ}
+"""The formats of MI300 for those of OCP."""
+
+FN = {fnuz: fn for fn, fnuz in FNUZ.items()}
+"""The formats of OCP for those of MI300."""
 
 
 def holds(fmt: Format, other: Format) -> bool:
@@ -133,3 +158,55 @@ def group_errors(values: Array, back: Array, grid: Grid) -> Array:
     rows = np.maximum.reduceat(errors, np.arange(0, values.shape[1], wide), axis=1)
     groups: Array = np.maximum.reduceat(rows, np.arange(0, len(values), high), axis=0)
     return groups
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CodeMap:
+    """How codes of one format become codes of another.
+
+    Attributes
+    ----------
+    codes : numpy.ndarray
+        256 codes of the target.
+    factor : float
+        What scales are multiplied by, a power of two.
+    nonfinite, beyond : numpy.ndarray
+        256 truth values: the codes that are no numbers in the source but are in the target; those that are numbers for
+        which the target has no code at that scale.
+    """
+
+    codes: Array
+    factor: float
+    nonfinite: Array
+    beyond: Array
+
+
+@lru_cache
+def code_map(source: Format, target: Format) -> CodeMap:
+    """Return how codes of a format become codes of its pair.
+
+    −0 becomes 0 where the target has no −0, and the NaN of the formats of MI300 the canonical NaN of the target.
+    """
+    factor = 2.0 ** (target.bias - source.bias)
+    before = np.array([source.value(code) for code in range(256)])
+    after = np.array([target.value(code) for code in range(256)]) * factor
+    codes = np.arange(256, dtype=np.uint8)
+    codes[before == 0] &= 0xFF if target.has_negative_zero else target.magnitude_mask
+    different = (before != after) & (before != 0)
+    finite = np.isfinite(before)
+    if source in FN and target.nan_code is not None:
+        codes[~finite] = target.nan_code
+    return CodeMap(codes, factor, different & ~finite & (source in FNUZ), different & finite)
+
+
+def requantize(codes: Array, source: Format, target: Format) -> Array:
+    """Return codes rounded to the target at the scale that they have; −0, NaN and range are those of Cast."""
+    values = np.asarray(decode(codes, source, to=np.float32))
+    return np.asarray(encode(values, target)).view(np.uint8)
+
+
+def multiply_scales(scales: Array, fmt: Format, factor: float) -> tuple[Array, bool]:
+    """Return scales times a power of two, as codes of their format, and whether that is exact for all of them."""
+    products = np.asarray(decode(np.ascontiguousarray(scales), fmt, to=np.float64)) * factor
+    codes = np.asarray(encode(products, fmt)).view(fmt.code_dtype)
+    return codes, bool(np.array_equal(np.asarray(decode(codes, fmt, to=np.float64)), products))

@@ -1,27 +1,67 @@
-"""Part of element_rules"""
+"""What shares a scale: of a weight that is stored, and as `scale` asks for it."""
 
 from __future__ import annotations
+
 import math
 import re
 from dataclasses import dataclass
 from typing import Any
-import numpy as np
-from ..ops.scales import scale_codes
-from ..spec.formats import NUMERIC, Format
-from ..spec.rounding_modes import Rounding, RoundingOptions, RoundModeName, check_rounding
-from ..spec.scalar_arguments import shown
 
-__all__ = ["SCALE_FORMATS", "SCALE_SUFFIX", "ScaleLayout", "parse_scale_layout"]
+import numpy as np
+
+from ...ops.scales import scale_codes
+from ...spec.formats import NUMERIC, Format
+from ...spec.scalar_arguments import shown
+
+__all__ = ["SCALE_FORMATS", "SCALE_SUFFIX", "Grid", "ScaleLayout", "parse_scale_layout"]
+
+Array = np.ndarray[Any, Any]
 
 SCALE_FORMATS = tuple(fmt for fmt in NUMERIC if fmt.is_float and (fmt.bits in (16, 32) or not fmt.has_zero))
 """What QuantizeLinear takes for scales."""
 
-
 SCALE_SUFFIX = "_scale"
 """What is added to a tensor's name for its scales."""
 
-
 LARGEST_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Which elements of a weight share a scale.
+
+    A weight is a matrix: its last axis are the columns, all other axes the rows.
+
+    Attributes
+    ----------
+    rows, columns : int
+        How many rows and columns share a scale; 0 for all of them.
+    period : int
+        After how many rows a new matrix of scales starts, as with experts; 0 for never.
+    repeats : bool
+        Whether all periods have the same scales.
+    """
+
+    rows: int
+    columns: int
+    period: int = 0
+    repeats: bool = False
+
+    def shape(self, rows: int, columns: int) -> tuple[int, int]:
+        """Return how many rows and columns of scales a weight has."""
+        wide = -(-columns // self.columns) if self.columns else 1
+        period = self.period or rows
+        high = -(-period // self.rows) if self.rows else 1
+        return high if self.repeats or not self.period else high * (rows // self.period), wide
+
+    def indices(self, first: int, count: int, rows: int) -> Array:
+        """Return the row of scales of each of `count` rows from `first` on."""
+        period = self.period or rows
+        number, inside = np.divmod(np.arange(first, first + count), period)
+        high = -(-period // self.rows) if self.rows else 1
+        height = min(self.rows, max(rows, 1))  # a configuration may say any integer
+        index: Array = inside // height if height else np.zeros_like(inside)
+        return index if self.repeats else index + number * high
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,73 @@
-"""How the numbers of a quantized weight are stored: the codes, their packing, the scales and what shares them."""
+"""How the numbers of a quantized weight are stored: codes, their packing, their scales; the tool that computes them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
+from ...backends.ggml_blocks import decode_blocks, encode_blocks
 from ...spec.formats import Format
-from .block_type import BlockType
+from .scale_grid import Grid
 
-__all__ = ["GlobalScale", "Grid", "Packing", "Scheme", "WordOrder"]
+__all__ = [
+    "BlockType", "GlobalScale", "Packing", "Scheme", "Tool", "WordOrder", "codes_text", "scheme_name",
+    "scheme_text",
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
+
+_MX_GROUP = 32
+
+
+@dataclass(frozen=True, slots=True)
+class BlockType:
+    """How a block is spelled in bytes.
+
+    Attributes
+    ----------
+    name : str
+        As the file format has it.
+    size, nbytes : int
+        How many elements a block has, and how many bytes.
+    decoder : callable, optional
+        Write the values of blocks, uint8 with a row to each, to float32 with a row to each; None where compiled loops
+        have the name of the type.
+    encoder : callable, optional
+        Return blocks, uint8, of finite values, which are unsigned codes of a format; None where compiled loops do, or
+        nothing does.
+    is_written : bool
+        Whether blocks are made of values.
+    """
+
+    name: str
+    size: int
+    nbytes: int
+    decoder: Callable[[Array, Array], None] | None = None
+    encoder: Callable[[Array, Format], Array] | None = None
+    is_written: bool = False
+
+    def decode(self, blocks: Array, out: Array) -> None:
+        """Write the values of blocks, uint8 with a row to each, to dense float32 with a row to each."""
+        if self.decoder is None:
+            decode_blocks(self.name, blocks, out)
+        else:
+            self.decoder(blocks, out)
+
+    def encode(self, x: Array, fmt: Format) -> Array:
+        """Return the bytes of blocks of finite values, unsigned codes of a float of up to 32 bits; whole blocks."""
+        if self.encoder is not None:
+            return self.encoder(x, fmt).reshape(-1)
+        out = np.empty(self.row_bytes(x.size), np.uint8)
+        encode_blocks(self.name, x, fmt, out)
+        return out
+
+    def row_bytes(self, columns: int) -> int:
+        """Return how many bytes a row of whole blocks takes."""
+        return columns // self.size * self.nbytes
 
 
 class Packing(Enum):
@@ -39,44 +93,6 @@ class GlobalScale(Enum):
     NONE = "there is none"
     FACTOR = "scales are multiplied by it"
     INVERSE = "scales are divided by it"
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """Which elements of a weight share a scale.
-
-    A weight is a matrix: its last axis are the columns, all other axes the rows.
-
-    Attributes
-    ----------
-    rows, columns : int
-        How many rows and columns share a scale; 0 for all of them.
-    period : int
-        After how many rows a new matrix of scales starts, as with experts; 0 for never.
-    repeats : bool
-        Whether all periods have the same scales.
-    """
-
-    rows: int
-    columns: int
-    period: int = 0
-    repeats: bool = False
-
-    def shape(self, rows: int, columns: int) -> tuple[int, int]:
-        """Return how many rows and columns of scales a weight has."""
-        wide = -(-columns // self.columns) if self.columns else 1
-        period = self.period or rows
-        high = -(-period // self.rows) if self.rows else 1
-        return high if self.repeats or not self.period else high * (rows // self.period), wide
-
-    def indices(self, first: int, count: int, rows: int) -> Array:
-        """Return the row of scales of each of `count` rows from `first` on."""
-        period = self.period or rows
-        number, inside = np.divmod(np.arange(first, first + count), period)
-        high = -(-period // self.rows) if self.rows else 1
-        height = min(self.rows, max(rows, 1))  # a configuration may say any integer
-        index: Array = inside // height if height else np.zeros_like(inside)
-        return index if self.repeats else index + number * high
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +157,83 @@ class Scheme:
         if self.packing is Packing.WORDS:
             return 4 * -(-columns * self.bits // 32)
         return columns * self.codes.bits // 8
+
+
+def codes_text(scheme: Scheme) -> str:
+    """Return the kind of the codes: FP8, FP4, int8, int4."""
+    if scheme.packing is Packing.WORDS:
+        return f"int{scheme.bits}"
+    return f"{'FP' if scheme.codes.is_float else 'int'}{scheme.codes.bits}"
+
+
+def _is_mx(scheme: Scheme) -> bool:
+    """Whether groups of 32 share a scale that is a power of two, as in the OCP MX formats."""
+    powers = scheme.scale.is_float and not scheme.scale.has_zero
+    return powers and (scheme.grid.rows, scheme.grid.columns) == (1, _MX_GROUP)
+
+
+def sharing_text(grid: Grid) -> str:
+    """Return which elements share a scale, without a noun: a tensor, a row, 128 x 128, 32 columns."""
+    if not grid.rows and not grid.columns:
+        return "a matrix" if grid.period else "a tensor"
+    if not grid.columns:
+        return "a row" if grid.rows == 1 else f"{grid.rows} rows"
+    if not grid.rows:
+        return "a column" if grid.columns == 1 else f"{grid.columns} columns of all rows"
+    return f"{grid.columns} columns" if grid.rows == 1 else f"{grid.rows} x {grid.columns}"
+
+
+def scheme_name(scheme: Scheme) -> str:
+    """Return the name that people use: MXFP4, NVFP4, block FP8 128x128, int8 per row, int4 in groups of 128."""
+    if scheme.blocks is not None:
+        return scheme.blocks.name
+    codes, grid = codes_text(scheme), scheme.grid
+    if scheme.codes.is_float and _is_mx(scheme):
+        return f"MX{codes}"
+    if scheme.global_scale is not GlobalScale.NONE:
+        return f"NV{codes}"
+    if grid.rows > 1 and grid.columns > 1:
+        return f"block {codes} {grid.rows}x{grid.columns}"
+    if grid.rows == 1 and grid.columns:
+        return f"{codes} in groups of {grid.columns}"
+    return f"{codes} per {sharing_text(grid).removeprefix('a ')}"
+
+
+def scheme_text(scheme: Scheme) -> str:
+    """Return codes and scales in a line: float8_e4m3fn, a float32 scale to 128 x 128."""
+    if scheme.blocks is not None:
+        return f"{scheme.blocks.name}: {scheme.blocks.nbytes} bytes to {scheme.blocks.size} columns"
+    codes = f"{scheme.bits}-bit integers in words" if scheme.packing is Packing.WORDS else scheme.codes.name
+    text = f"{codes}, a {scheme.scale.name} scale to {sharing_text(scheme.grid)}"
+    second = {GlobalScale.FACTOR: ", times a second one", GlobalScale.INVERSE: ", divided by a second one"}
+    return text + second.get(scheme.global_scale, "") + (", in tiles of 128 x 4" if scheme.tiles else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """How a tool quantizes.
+
+    Attributes
+    ----------
+    name : str
+        The tool's.
+    quantize : callable
+        Takes rows of a weight, as unsigned codes of a format, all finite, with whole blocks of rows; that format; the
+        scheme; and the scale of the whole tensor or None. Returns unsigned codes of the scales, a row and a column to
+        each scale, and rows of bytes of the codes. Where there is no other scale than that of the whole tensor, it is
+        returned for each row.
+    second_scale : callable, optional
+        Takes the largest magnitude of a tensor, or of all tensors that share the scale, and their format; returns the
+        scale of the whole tensor.
+    rule : callable, optional
+        Takes a scheme; returns the formulas of scales and codes, in lines for people.
+    takes_scale_rule : bool
+        Whether `quantize` takes a keyword `scale_rule`, where scales are powers of two: the name of a rule in place of
+        the tool's own, None for that.
+    """
+
+    name: str
+    quantize: Callable[..., tuple[Array, Array]]
+    second_scale: Callable[[float, Format], np.float32] | None = None
+    rule: Callable[[Scheme], Sequence[str]] | None = None
+    takes_scale_rule: bool = False

@@ -1,4 +1,4 @@
-"""Tensors that say what the codes of another tensor mean (scales, zero points, shapes), recognised by their names.
+"""Tensors that codes need (scales, zero points, shapes), by their names; tools that are recognised and not read.
 
 A name is a module and a last part: ``model.layers.0.q_proj.`` and ``weight_scale``. One table has the last parts that
 known layouts use for companions, and those of the codes that they belong to. A tensor next to codes whose name is
@@ -12,14 +12,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...spec.formats import Format
-from ..containers.container import Container
-from ..containers.tensors import StoredTensor
+from ...spec.formats import UINT32, Format
+from ..containers.container import Container, StoredTensor
+from ..containers.folder import Folder
+from ..containers.model_config import quantization_of
 from ..files.errors import FileError
-from ..layouts.weight import split
+from .quantized_weight import split
 
 __all__ = [
-    "ORDINARY", "TABLE", "Companion", "Row", "affects_quantization", "check_part", "find_companions", "is_codes",
+    "TABLE", "Companion", "affects_quantization", "check_part", "find_companions", "find_tool", "is_codes",
     "is_weight",
 ]  # fmt: skip
 
@@ -29,6 +30,26 @@ tensor that a class holds as several, however deep: ``weight._data._data``."""
 
 Group = tuple[Format | None, bool]
 """What decides whether two tensors of one module are next to each other: formats and what the names say."""
+
+_SCALES, _ZEROS, _INPUT = "their scales", "their zero points", "the scale of the layer's input"
+
+ORDINARY = (
+    "bias", "*_bias", "bias_*",  # of linear and convolutional layers, attention, LSTMs, routers
+    "weight", "*_weight", "weight_ih_*", "weight_hh_*",  # of another layer of the module
+    "weight_g", "weight_u", "weight_v", "weight_orig",  # the parts of a normed weight are values
+    "running_mean", "running_var", "num_batches_tracked", "logit_scale",
+    "mask", "*_mask", "position_ids", "token_type_ids", "inv_freq", "lora_*",
+)  # fmt: skip
+"""Last parts of the names of parameters and buffers that do not change what the codes next to them mean.
+
+A name that says "scale" or the like is not ordinary, ``out_scale_weight`` for one; ``logit_scale`` is.
+"""
+
+_NAMES_A_SCALE = re.compile("scal|scl|amax|absmax|zero|quant|exponent", re.IGNORECASE)
+
+_PARTS = re.compile(r"(?<=[./])_(?:data|scale|shift)(?:[./]|$).*", re.DOTALL)
+
+_NAMES_CODES = re.compile("weight|blocks$|_packed$|W_q$|_q?data$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +74,6 @@ class Row:
     role: str
     layout: str
 
-
-_SCALES, _ZEROS, _INPUT = "their scales", "their zero points", "the scale of the layer's input"
 
 TABLE = (
     Row("*_scale_inv", ("*",), _SCALES, "DeepSeek V3, Qwen3-FP8: weight_scale_inv; transformers 5: fused experts"),
@@ -96,20 +115,6 @@ TABLE = (
 )  # fmt: skip
 """The first row that fits, and whose codes are there, counts."""
 
-ORDINARY = (
-    "bias", "*_bias", "bias_*",  # of linear and convolutional layers, attention, LSTMs, routers
-    "weight", "*_weight", "weight_ih_*", "weight_hh_*",  # of another layer of the module
-    "weight_g", "weight_u", "weight_v", "weight_orig",  # the parts of a normed weight are values
-    "running_mean", "running_var", "num_batches_tracked", "logit_scale",
-    "mask", "*_mask", "position_ids", "token_type_ids", "inv_freq", "lora_*",
-)  # fmt: skip
-"""Last parts of the names of parameters and buffers that do not change what the codes next to them mean.
-
-A name that says "scale" or the like is not ordinary, ``out_scale_weight`` for one; ``logit_scale`` is.
-"""
-
-_NAMES_A_SCALE = re.compile("scal|scl|amax|absmax|zero|quant|exponent", re.IGNORECASE)
-
 
 @dataclass(frozen=True, slots=True)
 class Companion:
@@ -138,7 +143,7 @@ def _expression(pattern: str) -> str:
 
 
 _WRAPPED = {row.companion: row for row in TABLE if row.codes == (WRAPPED,)}
-_PARTS = re.compile(r"(?<=[./])_(?:data|scale|shift)(?:[./]|$).*", re.DOTALL)
+
 _EXPRESSIONS = [(re.compile(_expression(row.companion)), row) for row in TABLE]
 _ORDINARY = re.compile("|".join(map(_expression, ORDINARY)))
 
@@ -183,9 +188,6 @@ def _is_weight(tensor: StoredTensor) -> bool:
     if not is_codes(tensor) or tensor.fmt is None or not tensor.shape:
         return False
     return "weight" in split(tensor.name)[1] or (tensor.fmt.is_float and len(tensor.shape) > 1)
-
-
-_NAMES_CODES = re.compile("weight|blocks$|_packed$|W_q$|_q?data$")
 
 
 def is_weight(tensor: StoredTensor) -> bool:
@@ -328,3 +330,71 @@ def affects_quantization(tensors: Iterable[StoredTensor], converted: Iterable[St
         if module in modules or not modules.isdisjoint(_modules(tensor.name)):
             return f"{name} is in a module that has codes"
     return ""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignTool:
+    """A tool that quantizes.
+
+    Attributes
+    ----------
+    name : str
+        As its users know it; config.json may have it, in small letters, as ``quant_method``.
+    names : str
+        A regular expression that only names of its tensors fit, from anywhere to their ends.
+    floats : str
+        What gives the same model in floats.
+    file : str
+        A file that only its folders have.
+    """
+
+    name: str
+    names: str
+    floats: str
+    file: str = ""
+
+    def text(self) -> str:
+        """Return that a checkpoint is of this tool, and what to do."""
+        return f"is quantized by {self.name}, which lowprec does not read; {self.floats}"
+
+
+MLX = ForeignTool("MLX", r"(?!)", "mlx_lm.convert --dequantize writes floats")
+
+TOOLS = (
+    ForeignTool(
+        "bitsandbytes", r"\.(nested_)?(absmax|quant_map)|\.quant_state\.bitsandbytes__\w+|\.SCB",
+        "model.dequantize() and model.save_pretrained() in transformers write floats",
+    ),
+    ForeignTool(
+        "torchao", r"(^|[._])\w*_qdata",
+        "start from the model in floats, or from dequantize() of its weights in torchao",
+    ),
+    ForeignTool(
+        "quanto", r"\._(data|shift)(\._(data|scale|shift))?",
+        "start from the model in floats, or from dequantize() of its weights in optimum-quanto",
+        "quanto_qmap.json",
+    ),
+    MLX,
+)  # fmt: skip
+
+
+def find_tool(container: Container) -> ForeignTool | None:
+    """Return the tool that has quantized a checkpoint: what its configuration names, else what names of tensors say."""
+    method = str(quantization_of(container).get("quant_method", "")).lower()
+    for tool in TOOLS:
+        if method and method.startswith(tool.name.lower()):
+            return tool
+    if method:
+        return None
+    tensors = {one.name: one for one in container.tensors}
+    for tool in TOOLS:
+        has_file = bool(tool.file) and isinstance(container, Folder) and tool.file in container.others
+        if has_file or any(re.search(f"(?:{tool.names})$", name) for name in tensors):
+            return tool
+    return MLX if any(_is_mlx(one, tensors) for one in container.tensors) else None
+
+
+def _is_mlx(tensor: StoredTensor, tensors: dict[str, StoredTensor]) -> bool:
+    """Whether a tensor is the codes of a weight as MLX packs them, next to its scales."""
+    module, _, last = tensor.name.rpartition(".")
+    return last == "weight" and tensor.fmt is UINT32 and f"{module}.scales" in tensors

@@ -1,17 +1,58 @@
-"""Values that a configuration gives for a quantization: checked, so that none that is wrong passes for a default."""
+"""What the file of an engine offers and reads: a tensor that a weight is stored in, and values of a description."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from ...spec.formats import Format
 from ..files.errors import FileError
+from ..schemes.scheme import BlockType
 
-__all__ = ["block_of", "check_module_lists", "described_block", "described_group", "wrong_value"]
+__all__ = [
+    "CODES", "GLOBAL_SCALE", "SCALES", "Output", "block_of", "check_module_lists", "described_block",
+    "described_group", "wrong_value",
+]  # fmt: skip
+
+CODES, SCALES, GLOBAL_SCALE = "codes", "scales", "global_scale"
+"""The roles of what is computed: codes, scales, a scale in float32 of a whole tensor. Others have their content."""
 
 MODULE_LISTS = ("ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules")
 """Where a configuration lists modules that are not quantized."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A tensor of a quantized weight.
+
+    Attributes
+    ----------
+    role, name : str
+        What it holds, and its full name.
+    fmt, shape : Format, tuple of int
+        Its type and shape in the file.
+    content : bytes, optional
+        Its bytes, where they follow from the plan.
+    blocks : BlockType, optional
+        The blocks that its rows consist of, which then count instead of the type.
+    """
+
+    role: str
+    name: str
+    fmt: Format
+    shape: tuple[int, ...]
+    content: bytes | None = None
+    blocks: BlockType | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes it takes."""
+        if self.blocks is not None:
+            return math.prod(self.shape[:-1]) * self.blocks.row_bytes(self.shape[-1])
+        return math.prod(self.shape) * self.fmt.storage_bits // 8
 
 
 def wrong_value(key: str, must: str, value: object) -> FileError:

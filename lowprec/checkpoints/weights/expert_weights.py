@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ..containers.tensors import StoredTensor
+from ..containers.container import StoredTensor
 
-__all__ = ["ExpertRows", "Experts", "expert_rows", "experts_module_of", "why_not_told"]
+__all__ = ["Experts", "expert_rows", "experts_module_of", "why_not_told"]
+
 
 EXPERTS = re.compile(r"^(.*\bexperts)\.(gate_up|gate|up|down)_proj(\.weight)?$")
 """The names of the weights of all experts of a layer as one parameter of three axes; the first group is the module."""

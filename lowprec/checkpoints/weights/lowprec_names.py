@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, Format
-from ..containers.tensors import StoredTensor
-from ..element_rules import SCALE_FORMATS, SCALE_SUFFIX
-from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
-from .weight import Source, Weight, fail, grid_of
+from ..containers.container import StoredTensor
+from ..schemes.scale_grid import SCALE_FORMATS, SCALE_SUFFIX, Grid
+from ..schemes.scheme import GlobalScale, Packing, Scheme
+from .quantized_weight import Source, Weight, fail, grid_of
 
 __all__ = ["GLOBAL_SUFFIX", "METHODS", "NAME", "ZERO_SUFFIX", "find", "grid"]
+
 
 ZERO_SUFFIX, GLOBAL_SUFFIX = "_zero_point", "_global_scale"
 """What is added to a tensor's name for its zero points, and for its second scale."""

@@ -1,12 +1,38 @@
-"""The head of a language model: the name of its module, and whether it is the embedding and so is not stored."""
+"""Which tensors are quantized: patterns of names, what engines quantize and keep; the head of a model."""
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-__all__ = ["head_of", "is_untied", "kept_head", "tied_head", "unstored_head"]
+from ...spec.formats import BFLOAT16, FLOAT16, FLOAT32
+from ...spec.scalar_arguments import shown
+from ..containers.container import StoredTensor
+from ..files.errors import FileError
+from .expert_weights import experts_module_of
+
+__all__ = [
+    "FORMATS", "NamePatterns", "experts_module", "fused_group", "head_of", "is_untied", "kept_head",
+    "linear_module", "module_of", "tied_head", "unstored_head", "why_no_experts", "why_no_matrix", "why_not_linear",
+]  # fmt: skip
+
+FORMATS = (BFLOAT16, FLOAT16, FLOAT32)
+
+KEPT = re.compile(
+    r"(^|[._])(lm_head|head|output|embed\w*|wte|wpe|norm\w*|\w*norm|router|vision\w*|visual|audio\w*|gate)($|\.)"
+)
+"""Parts of the names of modules that engines do not quantize: heads, embeddings, norms, routers, towers."""
+
+FUSED = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"), ("w1", "w3"), ("q_a_proj", "kv_a_proj_with_mqa"),
+         ("wq_a", "wkv_a_with_mqa"))  # fmt: skip
+"""Modules that engines fuse, so that their weights have one second scale."""
+
+EXPRESSION = "re:"
+WEIGHT = ".weight"
 
 USUAL = "lm_head"
 """What nearly all models call it."""
@@ -51,6 +77,105 @@ WEIGHTS = ("weight", "qweight")
 """How the last parts of the names of a weight begin, if it is quantized too."""
 
 TIED, TEXT_MODEL = "tie_word_embeddings", "text_config"
+
+
+def module_of(name: str) -> str:
+    """Return the module of a weight."""
+    return name.removesuffix(".weight")
+
+
+def why_no_matrix(tensor: StoredTensor) -> str:
+    """Return why a tensor is not the weight of a module, with two axes and of a type that is quantized, or nothing."""
+    if not tensor.name.endswith(".weight") or len(tensor.shape) != 2 or tensor.fmt not in FORMATS:
+        return f"no weight of two axes in {', '.join(fmt.name for fmt in FORMATS)}"
+    return ""
+
+
+def why_no_experts(tensor: StoredTensor) -> str:
+    """Return why a tensor is not the weights of all experts of a layer, of a type that is quantized, or nothing."""
+    if not experts_module_of(tensor) or tensor.fmt not in FORMATS:
+        return f"no weights of experts, of three axes, in {', '.join(fmt.name for fmt in FORMATS)}"
+    return ""
+
+
+def why_not_linear(tensor: StoredTensor) -> str:
+    """Return why a name is not that of a linear layer in a repeated block which engines quantize, or nothing."""
+    if not re.search(r"\.\d+\.", tensor.name):
+        return "not in a repeated block"
+    return "engines keep it" if KEPT.search(module_of(tensor.name)) else ""
+
+
+def linear_module(tensor: StoredTensor) -> str:
+    """Return the linear layer whose weight a tensor is, or nothing.
+
+    Modules whose name ends with "norm" are no linear layers.
+    """
+    module = module_of(tensor.name)
+    return module if module != tensor.name and len(tensor.shape) == 2 and not module.endswith("norm") else ""
+
+
+def experts_module(tensor: StoredTensor) -> str:
+    """Return the module of experts, or the linear layer, whose weight a tensor is, or nothing."""
+    return experts_module_of(tensor) or linear_module(tensor)
+
+
+def fused_group(name: str) -> str:
+    """Return what the names of weights have in common that share a second scale."""
+    before, _, last = module_of(name).rpartition(".")
+    fused = next((names for names in FUSED if last in names), (last,))
+    return f"{before}.{'+'.join(fused)}"
+
+
+@dataclass(frozen=True, slots=True)
+class NamePatterns:
+    """The patterns of one option.
+
+    A pattern with wildcards must fit the whole name of a tensor or of its module, which is the name without ".weight";
+    a regular expression must fit from the start, as in the configurations of compressed-tensors.
+
+    Attributes
+    ----------
+    parameter : str
+        The parameter's name, for errors.
+    patterns : tuple of str
+        The patterns.
+    """
+
+    parameter: str
+    patterns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for what is no regular expression."""
+        for pattern in self.patterns:
+            if pattern.startswith(EXPRESSION):
+                try:
+                    re.compile(pattern.removeprefix(EXPRESSION))
+                except (re.error, RecursionError, OverflowError) as error:
+                    raise ValueError(
+                        f"`{self.parameter}` must be a regular expression after re:; got {shown(pattern)} ({error})"
+                    ) from None
+
+    def __bool__(self) -> bool:
+        """Whether there is one."""
+        return bool(self.patterns)
+
+    def fit(self, name: str) -> bool:
+        """Whether a pattern fits the name of a tensor, or of its module."""
+        return any(_fits(pattern, name) for pattern in self.patterns)
+
+    def check(self, path: Path, names: Iterable[str]) -> None:
+        """Raise FileError where a pattern fits no name of a checkpoint."""
+        everything = list(names)
+        for pattern in self.patterns:
+            if not any(_fits(pattern, name) for name in everything):
+                raise FileError(f"{path}: has no tensor or module that `{self.parameter}` {shown(pattern)} names")
+
+
+def _fits(pattern: str, name: str) -> bool:
+    names = {name, name.removesuffix(WEIGHT)}
+    if pattern.startswith(EXPRESSION):
+        return any(re.match(pattern.removeprefix(EXPRESSION), one) for one in names)
+    return any(fnmatch.fnmatchcase(one, pattern) for one in names)
 
 
 def head_of(config: Mapping[str, Any]) -> str:

@@ -107,8 +107,8 @@ class ForkedRuns:
             os.dup2(file, 1)
             os.dup2(file, 2)
             choose(task.number)
-            if "lowprec.backends.thread_count" in sys.modules:  # _end_idle_threads() has made OpenMP fit to start anew
-                sys.modules["lowprec.backends.thread_count"].__dict__["_forked"] = False
+            if "lowprec.backends.threads" in sys.modules:  # _end_idle_threads() has made OpenMP fit to start anew
+                sys.modules["lowprec.backends.threads"].__dict__["_forked"] = False
             found = [item for test in task.tests for item in session.items if belongs(item.nodeid, test)]
             items = list(dict.fromkeys(found))
             session.config.pluginmanager.register(_FirstFailure())

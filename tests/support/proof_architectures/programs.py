@@ -13,8 +13,8 @@ from unittest import mock
 import numpy as np
 
 from lowprec import _kernels
-from lowprec.backends import block_loops
-from lowprec.backends.program import make_program
+from lowprec.backends import mx_nvfp4_blocks
+from lowprec.backends.kernels_of_plan import make_program
 from lowprec.plans.block_plan import element_format, mx_plan, nvfp4_plan
 from lowprec.plans.cast_plan import make_plan
 from lowprec.reference import whole_arrays
@@ -127,9 +127,9 @@ def block_lines(driver: Driver) -> list[str]:
         for options, specials in itertools.product(modes, SPECIALS):
             for element, rule in itertools.product(MX_ELEMENTS, MX_RULES):
                 plan = mx_plan(FLOAT32, element_format(element), rule, specials, options)
-                block_loops.block_program.__wrapped__(plan, False)
+                mx_nvfp4_blocks.block_program.__wrapped__(plan, False)
             for scale_rule in (None, *NVFP4_RULES):
-                block_loops.block_program.__wrapped__(nvfp4_plan(FLOAT32, scale_rule, specials, options), False)
+                mx_nvfp4_blocks.block_program.__wrapped__(nvfp4_plan(FLOAT32, scale_rule, specials, options), False)
     return list(found)
 
 
