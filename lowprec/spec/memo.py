@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cache, lru_cache, wraps
 from operator import attrgetter
 from typing import Any, TypeVar, cast
@@ -46,7 +46,8 @@ def _reader(cls: Any) -> Callable[[Any], tuple[Any, ...]]:
 
 def _values_of(instance: Any) -> tuple[Any, ...]:
     """Return the values of the fields of a dataclass instance, in their order."""
-    values: tuple[Any, ...] = _reader(type(instance))(instance)
+    kind: Hashable = type(instance)
+    values: tuple[Any, ...] = _reader(kind)(instance)
     return values
 
 
