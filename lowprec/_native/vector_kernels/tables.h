@@ -1,4 +1,4 @@
-/* Codes looked up in tables that another loop has made in the same call: where the machine has tables of 128 bytes.
+/* Codes looked up in tables that another loop made: where the machine has tables of 128 bytes.
 
    What has 8 bits becomes 16 by a table of all 256. What is bfloat16 and becomes a float of 8 bits needs fewer than all
    65,536: a table of 128 for each exponent whose results are subnormal, and one for all others, whose codes are those
@@ -19,7 +19,7 @@ typedef struct {
     int symmetric;               /* whether the latter differ in the first bit alone */
 } lp_word_table;
 
-LP_TABLED void lp_word_table_of(const u16 values[256], lp_word_table *table) {
+LP_VBMI static void lp_make_word_table(const u16 values[256], lp_word_table *table) {
     uint8_t low[256], high[256];
     table->symmetric = 1;
     for (int i = 0; i < 256; i++) {
@@ -64,6 +64,7 @@ LP_VBMI static void lp_look_up_words(
     if (table->symmetric) lp_look_up_words_by(1, table, s, d, n, s_ahead, d_ahead);
     else lp_look_up_words_by(0, table, s, d, n, s_ahead, d_ahead);
 }
+
 /* The table of a loop without scales; `is_made`: this thread made it last. */
 LP_VECTOR lp_word_table *lp_kept_word_table(const void *loop, const params_t *p, int *is_made) {
     static LP_OF_THREAD struct { const void *loop; params_t params; lp_word_table table; } kept;
@@ -72,7 +73,6 @@ LP_VECTOR lp_word_table *lp_kept_word_table(const void *loop, const params_t *p,
     kept.params = *p;
     return &kept.table;
 }
-LP_VBMI static void lp_make_word_table(const u16 values[256], lp_word_table *table) { lp_word_table_of(values, table); }
 
 typedef struct {
     lp_table128 subnormal[5], normal;
