@@ -53,3 +53,22 @@ cdef inline void prefetch_bits(
     if later < n + remaining.dst:
         for line in range(0, length * d_bits // 8, 64):
             prefetch(<const char *>d + later * d_bits // 8 + line)
+
+
+# Loops of vectors prefetch with every 64 elements, which fill cache lines, what is PREFETCH_DISTANCE after them. Where
+# there is nothing so far on, they prefetch these elements themselves, which costs less than a branch.
+cdef inline Py_ssize_t prefetched_length(Py_ssize_t n, Py_ssize_t whole, remaining_t remaining) noexcept nogil:
+    # Elements of a block: those that have others so far on, and in another block the rest.
+    cdef Py_ssize_t first = (n + remaining.src - PREFETCH_DISTANCE) & ~<Py_ssize_t>63
+    return max(<Py_ssize_t>64, first if PREFETCH_BYTES <= first < whole else whole)
+
+
+cdef inline Py_ssize_t prefetched_ahead(int bits, Py_ssize_t last, Py_ssize_t end) noexcept nogil:
+    # Bytes from the elements up to `last` to what is prefetched, of elements up to `end`.
+    return PREFETCH_DISTANCE * bits // 8 if last + PREFETCH_DISTANCE <= end else 0
+
+
+cdef inline void prefetch_elements(const void *elements, Py_ssize_t ahead, int nbytes) noexcept nogil:
+    cdef int line
+    for line in range(0, nbytes, 64):
+        prefetch(<const char *>elements + ahead + line)

@@ -30,6 +30,10 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) {
 #define bits_or(a, b) _mm512_or_si512(a, b)
 #define bits_xor(a, b) _mm512_xor_si512(a, b)
 #define bits_choose(m, a, b) _mm512_ternarylogic_epi32(m, a, b, 0xca)
+/* A constant of all 64 bytes: gcc would broadcast one of 16 anew for each group. */
+#define LP_EACH_LANE(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) \
+    _mm512_set_epi8(p, o, n, m, l, k, j, i, h, g, f, e, d, c, b, a, p, o, n, m, l, k, j, i, h, g, f, e, d, c, b, a, \
+                    p, o, n, m, l, k, j, i, h, g, f, e, d, c, b, a, p, o, n, m, l, k, j, i, h, g, f, e, d, c, b, a)
 #define bits_of_floats(x) _mm512_castps_si512(x)
 #define floats_of_bits(x) _mm512_castsi512_ps(x)
 #define bytes_of_words(x) (x)
@@ -142,11 +146,11 @@ LP_VECTOR void ints_store_bytes(uint8_t *d, lp_ints x) { _mm_storeu_si128((__m12
 
 /* A shuffle of bytes leaves those that its mask leaves out: two vectors are interleaved by one instruction. */
 #define words_of_upper_halves(p, q) _mm512_mask_shuffle_epi8(q, 0x3333333333333333u, p, \
-    _mm512_broadcast_i32x4(_mm_setr_epi8(2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15)))
+    LP_EACH_LANE(2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15))
 #define words_of_lower_halves(p, q) _mm512_mask_shuffle_epi8(p, 0xccccccccccccccccu, q, \
-    _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13)))
+    LP_EACH_LANE(0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13))
 #define bytes_of_upper_bytes(a, b) _mm512_mask_shuffle_epi8(b, 0x5555555555555555u, a, \
-    _mm512_broadcast_i32x4(_mm_setr_epi8(1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15)))
+    LP_EACH_LANE(1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15))
 /* From lanes that have 4 elements of each of 4 vectors in turn; and back. */
 #define bytes_in_order_of_lanes(x) \
     _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), x)
@@ -157,13 +161,11 @@ LP_VECTOR lp_words words_in_order(lp_words x) {
     return _mm512_permutexvar_epi16(order, x);
 }
 LP_VECTOR lp_bytes bytes_of_mixed_words(lp_words a, lp_words b) {
-    const __m512i order = _mm512_broadcast_i32x4(
-        _mm_setr_epi8(0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15));
+    const __m512i order = LP_EACH_LANE(0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15);
     return bytes_in_order_of_lanes(_mm512_shuffle_epi8(bytes_of_upper_bytes(a, b), order));
 }
 LP_VECTOR lp_bytes bytes_of_upper_halves(lp_words a, lp_words b) {
-    const __m512i order = _mm512_broadcast_i32x4(
-        _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15));
+    const __m512i order = LP_EACH_LANE(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15);
     const __m512i lanes = _mm512_shuffle_epi8(bytes_of_upper_bytes(a, b), order);
     return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), lanes);
 }
@@ -182,8 +184,7 @@ LP_VECTOR lp_ints ints_of_quads(int bits, lp_bytes codes) {
     return _mm512_madd_epi16(pairs, _mm512_set1_epi32(1 | 1 << (16 + 2 * bits)));
 }
 LP_VECTOR void ints_store_24_bits(uint8_t *d, lp_ints x) {
-    const __m512i order = _mm512_broadcast_i32x4(
-        _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
+    const __m512i order = LP_EACH_LANE(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 3, 7, 11, 15);
     const __m512i packed = _mm512_permutexvar_epi32(lanes, _mm512_shuffle_epi8(x, order));
     _mm256_storeu_si256((__m256i *)d, _mm512_castsi512_si256(packed));
@@ -218,8 +219,7 @@ LP_VECTOR lp_ints ints_load_words(const uint16_t *s) {
 }
 LP_VECTOR lp_ints ints_load_24_bits(const uint8_t *s) {
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 0, 3, 4, 5, 0, 6, 7, 8, 0, 9, 10, 11, 0);
-    const __m512i order = _mm512_broadcast_i32x4(
-        _mm_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1));
+    const __m512i order = LP_EACH_LANE(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1);
     const __m512i first = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)s));
     const __m512i bytes = _mm512_inserti32x4(first, _mm_loadu_si128((const __m128i *)(s + 32)), 2);
     return _mm512_shuffle_epi8(_mm512_permutexvar_epi32(lanes, bytes), order);

@@ -5,8 +5,7 @@
 #include "scaled_elements.h"
 #include "vector_kernels/cast.h"
 
-/* Elements of a block, whose runs are prepared at once; of one that is prefetched. */
-enum { LP_PREPARED = 1024, LP_PREFETCHED = 256 };
+enum { LP_PREPARED = 1024 }; /* elements whose runs are prepared at once */
 
 #if LP_VECTORS
 enum { LP_RUNS = LP_PREPARED / 16 + 1 }; /* no fewer than their runs */
