@@ -1,4 +1,4 @@
-"""The rules of the package: public names, lazy imports, which folder imports which, one home for format names."""
+"""The rules of the package: public names, lazy imports, what a wheel holds, one home for format names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from graphlib import TopologicalSorter
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -63,110 +62,6 @@ def test_import_is_lazy() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-FOLDERS = {  # folder (or module) -> the folders it may import, beside the compiled module where `_kernels` is named
-    "_native": set(),
-    "_instruction_set_choice": {"_kernels"},
-    "_float_mode": {"_kernels"},
-    "_notebook_display": set(),
-    "spec": {"_kernels"},  # for the formulas of scales alone
-    "reference": {"spec"},
-    "explanation": {"spec", "reference"},
-    "teaching": {"spec", "reference", "explanation"},
-    "arrays": {"spec"},
-    "plans": {"spec", "arrays"},
-    "backends": {"spec", "arrays", "plans", "_kernels", "_instruction_set_choice"},
-    "torch_ops": {"spec", "arrays", "plans", "backends"},
-    "ops": {"spec", "arrays", "plans", "backends", "torch_ops", "_kernels"},
-    "loss": {"spec", "arrays", "plans", "backends", "ops", "_kernels"},
-    "onnx": {"spec", "arrays", "ops"},
-    "conformance": {"spec", "reference", "explanation", "plans", "backends", "ops", "_kernels"},
-    "checkpoints": {"spec", "arrays", "plans", "backends", "ops", "loss"},
-    "cli": {
-        "_instruction_set_choice",
-        "spec",
-        "reference",
-        "explanation",
-        "teaching",
-        "arrays",
-        "backends",
-        "ops",
-        "loss",
-        "checkpoints",
-        "conformance",
-        "__init__",
-    },
-    "__init__": {
-        "_instruction_set_choice",
-        "spec",
-        "reference",
-        "explanation",
-        "teaching",
-        "arrays",
-        "backends",
-        "ops",
-        "loss",
-        "onnx",
-        "checkpoints",
-        "conformance",
-    },
-    "__main__": {"cli"},
-}
-
-
-BELOW_ALL = {"_float_mode", "_notebook_display"}  # what every folder may import
-
-
-CHECKPOINTS = {  # the same inside checkpoints/: folder -> the folders, and modules beside them, that it may import
-    "files": set(),
-    "containers": {"files", "memory_limit", "schemes"},
-    "schemes": {"chunks"},
-    "weights": {"files", "containers", "schemes"},
-    "inference_engines": {"files", "containers", "schemes", "weights"},
-    "operations": {"files", "chunks", "containers", "schemes", "weights"},
-    "planning": {
-        "files",
-        "chunks",
-        "containers",
-        "inference_engines",
-        "operations",
-        "recipes",
-        "schemes",
-        "weights",
-    },
-    "checking": {
-        "files",
-        "containers",
-        "inference_engines",
-        "inspection",
-        "memory_limit",
-        "progress",
-        "schemes",
-        "weights",
-    },
-    "execution": {"files", "chunks", "containers", "operations", "planning", "progress"},
-}
-
-
-def _folder(path: Path) -> str:
-    """Return the folder of a module, or the name of a module that is in none."""
-    return path.stem if path.parent == PACKAGE else path.relative_to(PACKAGE).parts[0]
-
-
-def _imports(path: Path) -> set[str]:
-    """Return the modules of the package that a module imports, wherever in it, as `folder.module` or `module`."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            base = [*path.relative_to(PACKAGE).parts[:-1]]
-            base = base[: len(base) - node.level + 1] + (node.module or "").split(".")
-            prefix = [part for part in base if part]
-            for alias in node.names:
-                full = PACKAGE.joinpath(*prefix, alias.name)
-                is_module = full.with_suffix(".py").is_file() or full.is_dir() or alias.name == "_kernels"
-                found.add(".".join([*prefix, alias.name] if is_module else prefix or ["__init__"]))
-    return found
-
-
 def test_a_wheel_has_every_folder() -> None:
     """Wheels hold what this list names; an editable installation does not need it."""
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
@@ -184,41 +79,6 @@ def test_a_wheel_has_the_text_of_cuda_kernels() -> None:
     patterns = settings["package-data"]["lowprec._native"]
     for name in cuda._TEXTS:
         assert any(Path(name).match(pattern) for pattern in patterns), name
-
-
-def test_folders_import_what_they_may() -> None:
-    assert {_folder(path) for path in MODULES} == set(FOLDERS)
-    for path in MODULES:
-        here = _folder(path)
-        others = {imported.split(".")[0] for imported in _imports(path)} - {here, *BELOW_ALL}
-        assert others <= FOLDERS[here], (path, others - FOLDERS[here])
-
-
-def test_folders_of_checkpoints_import_what_they_may() -> None:
-    folder = PACKAGE / "checkpoints"
-    assert {path.name for path in folder.iterdir() if (path / "__init__.py").exists()} == set(CHECKPOINTS)
-    for path in [path for name in CHECKPOINTS for path in (folder / name).glob("*.py")]:
-        here = path.parent.name
-        others = {imported.split(".")[1] for imported in _imports(path) if imported.startswith("checkpoints.")} - {here}
-        assert others <= CHECKPOINTS[here], (path, others - CHECKPOINTS[here])
-
-
-def test_no_import_runs_in_a_circle() -> None:
-    names = {
-        ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES
-    }
-    TopologicalSorter({name: _imports(path) & set(names) - {name} for name, path in names.items()}).prepare()
-
-
-def test_the_witnesses_share_no_arithmetic() -> None:
-    folders = ("reference", "teaching")
-    oracle = {f"{name}.{path.stem}" for name in folders for path in (PACKAGE / name).glob("*.py")} | {*folders}
-    for path in MODULES:  # the oracle serves people and tests, never a conversion
-        if _folder(path) in ("spec", "arrays", "plans", "backends", "ops", "loss", "onnx", "checkpoints"):
-            assert not oracle & _imports(path), path.name
-    for name in ("__init__", "cast", "rounding", "quantize"):
-        imported = _imports(PACKAGE / "backends" / "array_api" / f"{name}.py")
-        assert not {"backends.kernels_of_plan", "backends.kernel_parameters", "_kernels"} & imported
 
 
 def _code_strings(path: Path) -> str:
