@@ -119,7 +119,6 @@ def rounding_numbers(plan: Plan, hub: Hub, keep: int) -> dict[str, int]:
     """Return the numbers that round a value of a hub by the rules of a plan, `keep` bits of its fraction dropped."""
     target, limits = plan.target, plan.limits
     assert plan.rounding is not None
-    assert limits is not None
     lower = 0 if target.has_zero else 1  # the number of the smallest code, 0
     negative_limit = target.max_code if target.signed or not target.has_zero else 0
     exponent = target.emin - lower
@@ -211,7 +210,7 @@ def encode_numbers(plan: Plan, scale: int = 0, infinity: int = _FLOAT32_INF) -> 
     """Return the numbers that encode the float32 of a value times 2**scale; `infinity` are the bits of Inf there."""
     fmt = plan.target
     keep = FLOAT32_MANTISSA - fmt.mantissa_bits
-    nan, negative_nan = plan.nan_codes
+    overflow, (nan, negative_nan) = plan.limits.overflow[0], plan.limits.nan
 
     def scaled(value: float) -> int:
         return float32_bits(math.ldexp(value, scale))
@@ -220,9 +219,9 @@ def encode_numbers(plan: Plan, scale: int = 0, infinity: int = _FLOAT32_INF) -> 
     after = fmt.magnitude(fmt.max_code + 1)
     beyond = scaled(after)  # encodes as the code after the largest: Inf, where there is one
     first_beyond = scaled((float(fmt.max) + after) / 2)  # a tie, and the largest value may be the even one
-    if plan.overflow_code == fmt.max_code:
-        clamp, nan_above = largest, infinity if plan.infinity_code == fmt.max_code else infinity - 1
-    elif plan.overflow_code == fmt.inf_code:
+    if overflow == fmt.max_code:
+        clamp, nan_above = largest, infinity if plan.limits.infinity[0] == fmt.max_code else infinity - 1
+    elif overflow == fmt.inf_code:
         clamp, nan_above = beyond, infinity
     else:
         clamp, nan_above = largest, first_beyond - fmt.max_code % 2
@@ -254,10 +253,10 @@ def power_numbers(plan: Plan) -> dict[str, int]:
         "nearest": (half, half + half // 2 - 1),
         "down": (0, below_one),
     }[plan.round_mode]
-    fmt, nan = plan.target, plan.nan_codes[0]
+    fmt, nan = plan.target, plan.limits.nan[0]
     largest = float32_bits(float(fmt.max))
-    low = half if plan.underflow_code == nan else 0
-    high = largest if plan.overflow_code == nan else _FLOAT32_INF
+    low = half if plan.limits.zero[0] == nan else 0
+    high = largest if plan.limits.overflow[0] == nan else _FLOAT32_INF
     return {
         "clamp": largest,
         "power_increment": add,

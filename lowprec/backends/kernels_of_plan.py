@@ -12,7 +12,6 @@ from ..plans.plan import Plan, Rule, Scaling
 from ..spec.formats import Format, Kind, NaNRule
 from ..spec.memo import CACHED
 from ..spec.rounding_modes import Rounding
-from ..spec.special_values import Limits
 from .kernel_parameters import (
     DOUBLE,
     FINE_FRACTION,
@@ -67,10 +66,8 @@ def exact_loops(plan: Plan) -> Loops | None:
 def power_loops(plan: Plan, wide: bool) -> Loops:
     """Loops to powers of two by a round_mode, for exponents that float32's are not: the range is tested before."""
     mode = {"up": "away_from_zero", "down": "toward_zero", "nearest": "nearest_away"}[plan.round_mode]
-    over, infinity, below, nan = plan.overflow_code, plan.infinity_code, plan.underflow_code, plan.nan_codes
-    limits = Limits((over, over), (infinity, infinity), nan, (below, below))
     target = plan.target
-    rounded = replace(plan, rule=Rule.ROUND, rounding=Rounding(mode, "", ""), limits=limits)
+    rounded = replace(plan, rule=Rule.ROUND, rounding=Rounding(mode, "", ""))
     numbers = rounding_numbers(rounded, DOUBLE, DOUBLE.mantissa) | {
         "round_smallest_normal": DOUBLE.word(target.smallest_normal),
         "round_last": DOUBLE.word(float(target.max)),
@@ -234,7 +231,7 @@ def encode_loops(plan: Plan, wide: bool) -> Loops:
     names = []
     if wide:
         reaches_less = target.emin - target.mantissa_bits > 2 - FLOAT32_BIAS and target.emax < FLOAT32_BIAS
-        same = plan.overflow_code == plan.infinity_code and plan.rule is Rule.NEAREST_EVEN
+        same = plan.limits.overflow == plan.limits.infinity and plan.rule is Rule.NEAREST_EVEN
         names = ["float64_to_float32_sticky" if reaches_less and same else "float64_to_float32_odd"]
     if plan.rule is Rule.POWER:
         return [*names, "encode_power8"], power_numbers(plan)
@@ -242,7 +239,7 @@ def encode_loops(plan: Plan, wide: bool) -> Loops:
         return [*names, "encode_upper16"], {}
     if names == ["float64_to_float32_sticky"] and target.storage_bits == 8:
         return ["encode8_from64"], encode_numbers(plan)
-    half = "_half" if _is_half(target) and plan.overflow_code == target.inf_code else ""
+    half = "_half" if _is_half(target) and plan.limits.overflow[0] == target.inf_code else ""
     return [*names, f"encode{half}{target.storage_bits}"], encode_numbers(plan)
 
 

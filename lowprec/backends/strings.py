@@ -82,7 +82,6 @@ def round_decimals(
         Unsigned codes of the target.
     """
     target, limits, rounding = plan.target, plan.limits, plan.rounding
-    assert limits is not None
     assert rounding is not None
     negative, nan = np.signbit(numbers), np.isnan(numbers)
     infinite = np.isinf(numbers)

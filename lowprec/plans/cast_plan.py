@@ -14,8 +14,8 @@ from ..spec.custom_formats import check_convertible
 from ..spec.formats import FLOAT64, NUMBERS, Format, Kind, NaNRule, as_format, is_in_table
 from ..spec.memo import remembered
 from ..spec.operator_versions import NEWEST, Caller, CastRules, cast_rules, check_opset, check_type, version_of
-from ..spec.rounding_modes import Rounding, RoundingOptions, Stream
-from ..spec.special_values import limits_of, nan_codes_of
+from ..spec.rounding_modes import RoundingOptions, Stream
+from ..spec.special_values import limits_of, onnx_limits, onnx_rounding
 from .plan import Plan, Rule, copy_plan
 
 __all__ = [
@@ -117,24 +117,12 @@ def make_plan(source: Format, target: Format, rules: CastRules, names: tuple[str
     if rules.rounding is not None:
         limits = limits_of(target, rules.rounding)
         return Plan(Rule.ROUND, source, target, rounding=rules.rounding, limits=limits)
-    saturates = {"never": False, "always": True, "asked": rules.saturate}[target.saturates]
-    beyond = target.inf_code if target.has_inf else target.nan_code
-    overflow = target.max_code if saturates or beyond is None else beyond
     if target.has_zero and not _is_rounded_by_adding(target):
-        rounding = Rounding("nearest_even", "sat_finite" if saturates else "ovf_inf", "signed")
+        rounding = onnx_rounding(target, rules.saturate)
         return Plan(Rule.ROUND, source, target, rounding=rounding, limits=limits_of(target, rounding))
-    nan = nan_codes_of(target)
-    inf_is_nan = saturates and rules.inf_is_nan and target.nan is NaNRule.NEGATIVE_ZERO
-    return Plan(
-        rule=Rule.NEAREST_EVEN if target.has_zero else Rule.POWER,
-        source=source,
-        target=target,
-        round_mode=rules.round_mode,
-        overflow_code=overflow,
-        underflow_code=0 if saturates else nan[0],
-        infinity_code=nan[0] if inf_is_nan else overflow,
-        nan_codes=nan,
-    )
+    rule = Rule.NEAREST_EVEN if target.has_zero else Rule.POWER
+    limits = onnx_limits(target, rules.saturate, rules.inf_is_nan)
+    return Plan(rule, source, target, round_mode=rules.round_mode, limits=limits)
 
 
 _kept_plan = lru_cache(maxsize=4096)(make_plan)

@@ -10,7 +10,7 @@ from typing import Any
 from ..spec.formats import Format
 from ..spec.memo import CACHED, Interned, reduced
 from ..spec.rounding_modes import Rounding
-from ..spec.special_values import Limits
+from ..spec.special_values import NO_LIMITS, Limits
 
 __all__ = ["Plan", "Rule", "Scaling", "copy_plan"]
 
@@ -67,36 +67,24 @@ class Plan(metaclass=Interned):
         The rows; a back end takes field widths, bias and masks from them.
     round_mode : str
         ``"up"``, ``"down"`` or ``"nearest"``; concerns `Rule.POWER` alone.
-    overflow_code : int
-        Magnitude code where the rounded value is beyond the largest; the sign bit is added.
-    underflow_code : int
-        Code below the smallest value, zero included; concerns `Rule.POWER` alone.
-    infinity_code : int
-        Magnitude code for an infinite source; the sign bit is added.
-    nan_codes : tuple of int
-        Whole codes for NaN without and with the sign.
+    limits : Limits
+        The codes of a float target for what is none of its finite values.
     through : Plan or None
         From strings: the plan from float64, whose single rounding is the decimal's.
     scaling : Scaling or None
         The scale part of `Rule.QUANTIZE` and `Rule.DEQUANTIZE`.
     rounding : Rounding or None
-        The rules of `Rule.ROUND`; the codes above do not concern it.
-    limits : Limits or None
-        What `Rule.ROUND` has for what is no finite value of the target.
+        The rules of `Rule.ROUND`.
     """
 
     rule: Rule
     source: Format
     target: Format
     round_mode: str = "up"
-    overflow_code: int = 0
-    underflow_code: int = 0
-    infinity_code: int = 0
-    nan_codes: tuple[int, int] = (0, 0)
+    limits: Limits = NO_LIMITS
     through: Plan | None = None
     scaling: Scaling | None = None
     rounding: Rounding | None = None
-    limits: Limits | None = None
 
     @property
     def stochastic(self) -> bool:

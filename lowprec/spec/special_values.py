@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .formats import Format
+from .formats import Format, NaNRule
 from .rounding_modes import Rounding
 
-__all__ = ["Limits", "limits_of", "nan_codes_of"]
+__all__ = ["NO_LIMITS", "Limits", "limits_of", "nan_codes_of", "onnx_limits", "onnx_rounding"]
 
 
 _Codes = tuple[int, int]
@@ -34,6 +34,10 @@ class Limits(NamedTuple):
     infinity: _Codes
     nan: _Codes
     zero: _Codes
+
+
+NO_LIMITS = Limits((0, 0), (0, 0), (0, 0), (0, 0))
+"""Of a target that is no float."""
 
 
 def nan_codes_of(fmt: Format, rule: str = "signed") -> _Codes:
@@ -79,3 +83,20 @@ def limits_of(fmt: Format, rounding: Rounding) -> Limits:
         below = 0 if rounding.overflow != "ovf_inf" or fmt.nan_code is None else fmt.nan_code
         zero = below, below
     return Limits(overflow, infinity, nan, zero)
+
+
+def onnx_rounding(fmt: Format, saturate: bool) -> Rounding:
+    """Return ONNX's rule for a float as a rounding: to nearest even, and to the largest value or beyond it."""
+    saturates = {"never": False, "always": True, "asked": saturate}[fmt.saturates]
+    return Rounding("nearest_even", "sat_finite" if saturates else "ovf_inf", "signed")
+
+
+def onnx_limits(fmt: Format, saturate: bool, inf_is_nan: bool) -> Limits:
+    """Return the codes of a target by ONNX's rule; the codes of both signs differ by the sign alone.
+
+    Where `inf_is_nan`, as in opsets 19 to 23, Inf becomes NaN in a saturating cast to an FNUZ format.
+    """
+    rounding = onnx_rounding(fmt, saturate)
+    limits = limits_of(fmt, rounding)
+    is_nan = inf_is_nan and rounding.overflow == "sat_finite" and fmt.nan is NaNRule.NEGATIVE_ZERO
+    return limits._replace(infinity=limits.nan) if is_nan else limits

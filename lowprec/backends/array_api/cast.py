@@ -230,7 +230,7 @@ def _nearest(magnitude: Any, plan: Plan, lib: Library) -> Any:
     binade, units, _ = _rounded(magnitude, plan.target, lib)
     # units count the hidden bit, and may have grown to twice it: either way the sum carries into the exponent field
     code = binade * (1 << plan.target.mantissa_bits) + lib.integers(units)
-    return lib.select(code > plan.target.max_code, plan.overflow_code, code, lib.xp.int64)
+    return lib.select(code > plan.target.max_code, plan.limits.overflow[0], code, lib.xp.int64)
 
 
 def _power(magnitude: Any, plan: Plan, lib: Library) -> Any:
@@ -243,19 +243,19 @@ def _power(magnitude: Any, plan: Plan, lib: Library) -> Any:
     fraction = inside / lib.lookup(powers, code)
     if plan.round_mode != "down":
         code = code + lib.integers(fraction > 1.0 if plan.round_mode == "up" else fraction >= 1.5)
-    code = lib.select(magnitude < least, plan.underflow_code, code, lib.xp.int64)
-    return lib.select(magnitude > largest, plan.overflow_code, code, lib.xp.int64)
+    code = lib.select(magnitude < least, plan.limits.zero[0], code, lib.xp.int64)
+    return lib.select(magnitude > largest, plan.limits.overflow[0], code, lib.xp.int64)
 
 
 def encoded(values: Values, plan: Plan, lib: Library) -> Any:
     """Return whole codes of the target: magnitude, sign, Inf and NaN."""
     target, int64 = plan.target, lib.xp.int64
     code = (_power if plan.rule is Rule.POWER else _nearest)(values.magnitude, plan, lib)
-    code = lib.select(values.magnitude == math.inf, plan.infinity_code, code, int64)
+    code = lib.select(values.magnitude == math.inf, plan.limits.infinity[0], code, int64)
     signs = values.negative if target.has_negative_zero else values.negative & (code != 0)
     code = code | lib.select(signs, target.sign_mask, 0, int64)
     if values.nan is not None:
-        code = lib.select(values.nan, lib.select(values.negative, *plan.nan_codes[::-1], int64), code, int64)
+        code = lib.select(values.nan, lib.select(values.negative, *plan.limits.nan[::-1], int64), code, int64)
     return lib.xp.astype(code, getattr(lib.xp, storage_name(target)))
 
 

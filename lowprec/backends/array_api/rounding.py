@@ -195,7 +195,6 @@ def round_values(values: Values, plan: Plan, stream: Stream | None, lib: Library
     """
     target, rounding, limits = plan.target, plan.rounding, plan.limits
     assert rounding is not None
-    assert limits is not None
     xp, int64 = lib.xp, lib.xp.int64
     negative = values.negative
     infinite = values.magnitude == math.inf
