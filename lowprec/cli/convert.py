@@ -1,24 +1,24 @@
-"""The commands `lowprec convert` and `lowprec inspect`."""
+"""The command `lowprec convert`."""
 
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 from ..checkpoints.conversion import convert
 from ..checkpoints.conversion_report import Report, ReportFile
-from ..checkpoints.inspection import as_text, inspect, inspect_with_headline
 from ..checkpoints.planning.plan_for_layout import LAYOUTS
 from ..checkpoints.progress import STYLES
 from ..checkpoints.recipes import find_change, find_recipe
 from ..checkpoints.schemes.scale_grid import SCALE_FORMATS, parse_scale_layout
 from ..spec.scale_rules import SCALE_RULES
 from .messages import print_result, with_options
-from .shared_arguments import byte_size, number_format, rounding_keywords, source_format
+from .shared_arguments import (
+    FOLLOW_LINKS_HELP, FROM_HELP, PART_HELP, byte_size, number_format, rounding_keywords, source_format,
+)  # fmt: skip
 
-__all__ = ["add_commands"]
+__all__ = ["add_command"]
 
 _DESCRIPTION = """\
 Convert the floating-point tensors of SRC and write DST, of the same kind: a
@@ -45,12 +45,6 @@ examples:
 exit status: 0 done (though nobody may read the report), 1 failed, 2 wrong usage,
 130 interrupted
 """
-
-_FOLLOW_LINKS = "read files that symbolic links name outside of the checkpoint's folder too"
-
-_PART = "take a part of a model without the others: one file of several, or a folder that lacks shards"
-
-_SOURCE = ".npy, .npz: the format of codes that the file does not name"
 
 
 def _scale(text: str) -> str:
@@ -119,20 +113,8 @@ def _report(options: argparse.Namespace) -> Report:
     )
 
 
-def _inspect(options: argparse.Namespace) -> None:
-    source = source_format(options)
-    how = {"source": source, "stats": options.stats, "follow_links": options.follow_links}
-    how["part"] = options.part
-    if options.json:
-        entries = inspect(options.file, **how, max_memory=options.max_memory)
-        print(json.dumps([one.as_dict() for one in entries], indent=2))
-    else:
-        entries, headline = inspect_with_headline(options.file, **how, max_memory=options.max_memory)
-        print(as_text(str(options.file), entries, headline, stats=options.stats))
-
-
-def add_commands(commands: Any, *rules: argparse.ArgumentParser) -> None:
-    """Add both to a parser's commands; `rules` have the options of a cast."""
+def add_command(commands: Any, *rules: argparse.ArgumentParser) -> None:
+    """Add the command to the parser's; `rules` have the options of a cast."""
     one = commands.add_parser(
         "convert", parents=rules, help="convert a checkpoint of any size",
         description=_DESCRIPTION, epilog=_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -148,9 +130,7 @@ def add_commands(commands: Any, *rules: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--layout", choices=list(LAYOUTS), help="store a quantized model as other engines name it; codes are copied"
     )
-    one.add_argument(
-        "--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes that the file does not name"
-    )
+    one.add_argument("--from", dest="source", metavar="FORMAT", help=FROM_HELP)
     which = one.add_argument_group("which tensors (GLOB: a name with * and ?, or re: and a regular expression)")
     which.add_argument("--include", action="append", default=[], metavar="GLOB", help="only these (repeat for more)")
     which.add_argument("--keep", action="append", default=[], metavar="GLOB", help="--recipe: not these modules either")
@@ -184,8 +164,8 @@ def add_commands(commands: Any, *rules: argparse.ArgumentParser) -> None:
     run.add_argument("--verify", action="store_true", help="compare the output with a second conversion")
     run.add_argument("--threads", type=int, metavar="N", help="default: the cores this process may use")
     run.add_argument("--max-memory", type=byte_size, default="256M", metavar="SIZE", help="default: %(default)s")
-    run.add_argument("--follow-links", action="store_true", help=_FOLLOW_LINKS)
-    run.add_argument("--part", action="store_true", help=_PART)
+    run.add_argument("--follow-links", action="store_true", help=FOLLOW_LINKS_HELP)
+    run.add_argument("--part", action="store_true", help=PART_HELP)
     run.add_argument("--dask", metavar="ADDRESS", help="work on a Dask cluster: tcp://host:port, or local")
     run.add_argument("--progress", choices=STYLES, default="auto", help="on standard error (default: %(default)s)")
     run.add_argument(
@@ -193,18 +173,3 @@ def add_commands(commands: Any, *rules: argparse.ArgumentParser) -> None:
     )
     run.add_argument("--report", type=Path, metavar="FILE.json", help="the report as JSON, outside of SRC and DST")
     one.set_defaults(run=_convert)
-
-    one = commands.add_parser(
-        "inspect", help="list the tensors of a checkpoint",
-        description="List the tensors of a .safetensors, .gguf, .npy, .npz or .onnx file or a folder of .safetensors.",
-    )  # fmt: skip
-    one.add_argument("file", metavar="FILE", type=Path)
-    one.add_argument(
-        "--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes that the file does not name"
-    )
-    one.add_argument("--stats", action="store_true", help="count NaN and Inf, find the least and the largest element")
-    one.add_argument("--max-memory", type=byte_size, default="256M", metavar="SIZE", help="default: %(default)s")
-    one.add_argument("--json", action="store_true", help="print JSON")
-    one.add_argument("--follow-links", action="store_true", help=_FOLLOW_LINKS)
-    one.add_argument("--part", action="store_true", help=_PART)
-    one.set_defaults(run=_inspect)

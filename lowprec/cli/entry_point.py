@@ -11,7 +11,7 @@ from .. import __version__
 from .._instruction_set_choice import problems
 from ..backends.build_info import build_info
 from ..checkpoints.files.errors import FileError
-from . import cast, check, conformance, convert, demo, explain, explore, formats, loss, recipes
+from . import cast, check, conformance, convert, demo, explain, explore, formats, inspect, loss, recipes
 from .messages import drop_output, with_options
 from .shared_arguments import cast_rules, rounding_rules
 
@@ -35,7 +35,8 @@ def _parser() -> argparse.ArgumentParser:
     loss.add_command(commands)
     conformance.add_command(commands)
     explore.add_command(commands)
-    convert.add_commands(commands, rules, beyond)
+    convert.add_command(commands, rules, beyond)
+    inspect.add_command(commands)
     check.add_command(commands)
     recipes.add_command(commands)
     return parser

@@ -14,7 +14,10 @@ from ..spec.p3109 import has_p3109_shape, p3109_problem
 from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, FIRST, NAN_RULES, OVERFLOWS, ROUND_MODES, ROUNDINGS
 
 __all__ = [
+    "FOLLOW_LINKS_HELP",
     "FORMAT_HELP",
+    "FROM_HELP",
+    "PART_HELP",
     "any_format",
     "byte_size",
     "cast_rules",
@@ -25,6 +28,9 @@ __all__ = [
 ]
 
 
+FOLLOW_LINKS_HELP = "read files that symbolic links name outside of the checkpoint's folder too"
+PART_HELP = "take a part of a model without the others: one file of several, or a folder that lacks shards"
+FROM_HELP = ".npy, .npz: the format of codes that the file does not name"
 FORMAT_HELP = "a name, ONNX name, ONNX enum value, or a name of IEEE P3109, such as binary8p3se"
 
 
