@@ -15,7 +15,13 @@ from ..checkpoints.schemes.scale_grid import SCALE_FORMATS, parse_scale_layout
 from ..spec.scale_rules import SCALE_RULES
 from .messages import print_result, with_options
 from .shared_arguments import (
-    FOLLOW_LINKS_HELP, FROM_HELP, PART_HELP, byte_size, number_format, rounding_keywords, source_format,
+    FOLLOW_LINKS_HELP,
+    FROM_HELP,
+    PART_HELP,
+    byte_size,
+    number_format,
+    rounding_keywords,
+    source_format,
 )  # fmt: skip
 
 __all__ = ["add_command"]
