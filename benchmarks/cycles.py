@@ -78,7 +78,7 @@ def main() -> None:
     """Print a line for each conversion."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", default="", metavar="TEXT", help="conversions whose names contain the text")
-    parser.add_argument("--isa", help="base, v3 or v4 (default: the best here)")
+    parser.add_argument("--isa", help="base, v3, v4 or v4_vbmi (default: the best here)")
     options = parser.parse_args()
     if options.isa:
         _kernels.use_isa(options.isa)

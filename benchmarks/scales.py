@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("--size", type=parse_size, default="64M", help="of x, in bytes (default: %(default)s)")
     parser.add_argument("--threads", default="1,2", help="numbers of threads, comma-separated (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=1, help="time of a row (default: %(default)s)")
-    parser.add_argument("--isa", help="base, v3 or v4 (default: the best here)")
+    parser.add_argument("--isa", help="base, v3, v4 or v4_vbmi (default: the best here)")
     options = parser.parse_args()
     if options.isa:
         _kernels.use_isa(options.isa)

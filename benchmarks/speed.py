@@ -177,7 +177,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1, help="of lowprec and every peer (default 1, beside it 2)")
     parser.add_argument("--only", default="", metavar="TEXT", help="conversions whose names contain the text")
     parser.add_argument("--alone", action="store_true", help="rooflines and lowprec, without the peers")
-    parser.add_argument("--isa", help="base, v3 or v4 (default: the best here)")
+    parser.add_argument("--isa", help="base, v3, v4 or v4_vbmi (default: the best here)")
     parser.add_argument("--median", action="store_true", help="print medians, not minima; both are stored")
     parser.add_argument("--store", action="store_true", help="replace the stored run of this machine's vendor")
     parser.add_argument("--note", default="", metavar="TEXT", help="is stored, and printed with the table")

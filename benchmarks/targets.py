@@ -46,7 +46,7 @@ def _in_cache(row: Conversion) -> float | None:
 
 def out_of_cache(row: Conversion, loops: str) -> float | None:
     """Return the multiple that loops of an instruction set are to reach; None for the baseline."""
-    limits = OUT_OF_CACHE_LIMITS.get(loops)
+    limits = OUT_OF_CACHE_LIMITS.get(loops.removesuffix("_vbmi"))
     return limits and limits["last axis" in row.granularity]
 
 
@@ -54,7 +54,7 @@ def target(row: Conversion, elements: int, ratios: dict[str, dict[str, float]], 
     """Return the target of a row by its loops; `ratios` has the multiples of every measured row, for zero points."""
     limit, peers = None, set()
     if elements <= 1 << 18:
-        limit = _in_cache(row) if loops == "v4" else None
+        limit = _in_cache(row) if loops.startswith("v4") else None
         sixteen = {"float16", "bfloat16"} & {row.source, row.target}
         if row.operation == "cast" and sixteen and {row.source, row.target} <= {"float16", "bfloat16", "float32"}:
             peers = {"torch"}

@@ -26,7 +26,8 @@ FLAGS, TIERS = LITERALS["GNU_FLAGS"], LITERALS["TIERS"]  # those that the build 
 # How many inner loops of a function may be scalar, in every tier.
 SCALAR = {
     # prefetches; 16 stores or 4 scales, unrolled
-    "prefetch_block": 2, "prefetch_bits": 2, "spread_runs": 1, "repeat_scales": 2, "fill": 1, "copy_scales": 1,
+    "prefetch_block": 2, "prefetch_bits": 2, "prefetch_elements": 1,
+    "spread_runs": 1, "repeat_scales": 2, "fill": 1, "copy_scales": 1,
     # a copy, which is a call
     "block_slots": 1,
     # for what other loops leave over
@@ -103,7 +104,7 @@ def scalar_loops(tier: str, folder: str, command: Sequence[str]) -> tuple[collec
 def is_known(name: str, count: int, known: dict[str, int]) -> bool:
     """Whether a function may have so many scalar loops; a fused loop as many as the functions it is made of."""
     name = name.split()[0]
-    if name.endswith(("_vector", "_vectors")):  # written out
+    if name.endswith(("_vector", "_vectors", "_by_tables")):  # written out
         return True
     parts = re.sub(r"_(uniform|elementwise|runs)$", "", name.removeprefix("fused_")).split("__")
     return count <= sum(known.get(part, 0) for part in {name, *parts})

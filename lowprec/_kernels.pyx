@@ -34,6 +34,7 @@ cdef extern from "float_mode.h" nogil:
 cdef extern from "cpu_features.h" nogil:
     int lp_has_v3() noexcept
     int lp_has_v4() noexcept
+    int lp_has_v4_vbmi() noexcept
     const int LP_OPENMP
 
 cdef extern from "thread_tiles.h" nogil:
@@ -116,8 +117,8 @@ cdef str isa_in_use = ""
 def available_isas() -> tuple[str, ...]:
     """Return the instruction sets of this build that this machine has, the best one last."""
     isas = ["base"]
-    for name, has in (("v3", lp_has_v3()), ("v4", lp_has_v4())):
-        if has and importlib.util.find_spec(f"lowprec._native.tier_{name}") is not None:
+    for name, has in (("v3", lp_has_v3()), ("v4", lp_has_v4()), ("v4_vbmi", lp_has_v4_vbmi())):
+        if has and importlib.util.find_spec(f"lowprec._native.tier_{name.removesuffix('_vbmi')}") is not None:
             isas.append(name)
     return tuple(isas)
 

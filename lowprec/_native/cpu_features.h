@@ -46,7 +46,14 @@ static int lp_has_v4(void) {
     lp_cpuid(7, r);
     return (r[1] & seventh) == seventh;
 }
+static int lp_has_v4_vbmi(void) { /* whose bit is beside those of v4 */
+    unsigned r[4];
+    if (!lp_has_v4()) return 0;
+    lp_cpuid(7, r);
+    return (r[2] & LP_BIT(1)) != 0;
+}
 #else
 static int lp_has_v3(void) { return 0; }
 static int lp_has_v4(void) { return 0; }
+static int lp_has_v4_vbmi(void) { return 0; }
 #endif

@@ -355,6 +355,14 @@ BY_COLUMNS = [
 BAND = 6
 """So many rows: the scales of a group of columns are read, and prepared, once for all of them."""
 
+LOOKED_UP = [
+    chain
+    for chain in (("decode8_to16",), ("decode_ieee8_to16",), *FUSED, *FUSED_SCALED)
+    if {"unpack4", "pack4"}.isdisjoint(chain)
+    and (words(chain) == (U8, U16) or (chain[0] == "decode_upper16" and chain[-1] in ("divide_encode8", "encode8")))
+]
+"""Chains with a loop by tables of VBMI: from 8 bits to 16, and from bfloat16 by one scale to floats of 8 bits."""
+
 PACKING = [name for name in MOVING if "pack" in name]
 RANDOM_VECTORS = [name for name, ends in RANDOM.items() if ends[0] == U32]
 """Other loops that have one of vectors: those that pack and unpack, and those with random numbers."""

@@ -58,8 +58,9 @@ cdef inline void prefetch_bits(
 # Loops of vectors prefetch with every 64 elements, which fill cache lines, what is PREFETCH_DISTANCE after them. Where
 # there is nothing so far on, they prefetch these elements themselves, which costs less than a branch.
 cdef inline Py_ssize_t prefetched_length(Py_ssize_t n, Py_ssize_t whole, remaining_t remaining) noexcept nogil:
-    # How many elements of those that are converted have one so far on.
-    return min(whole, (n + remaining.src - PREFETCH_DISTANCE) & ~<Py_ssize_t>63)
+    # Elements of a block: those that have others so far on, and in another block the rest.
+    cdef Py_ssize_t first = (n + remaining.src - PREFETCH_DISTANCE) & ~<Py_ssize_t>63
+    return max(<Py_ssize_t>64, first if PREFETCH_BYTES <= first < whole else whole)
 
 
 cdef inline Py_ssize_t prefetched_ahead(int bits, Py_ssize_t last, Py_ssize_t end) noexcept nogil:

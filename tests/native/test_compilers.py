@@ -18,11 +18,12 @@ SOURCE = '#include "elementwise.h"\nu32 f(u32 v, const params_t *p) { return lp_
 
 FEATURES = """#include <stdio.h>
 #include "cpu_features.h"
-int main(void) { return printf("%d %d", lp_has_v3(), lp_has_v4()) < 0; }
+int main(void) { return printf("%d %d %d", lp_has_v3(), lp_has_v4(), lp_has_v4_vbmi()) < 0; }
 """
 NAMES = {  # of /proc/cpuinfo
     "v3": {"avx2", "bmi1", "bmi2", "fma", "f16c", "abm", "movbe", "popcnt"},
     "v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
+    "v4_vbmi": {"avx512vbmi"},
 }
 
 
@@ -37,7 +38,8 @@ def test_features_of_the_processor(compiler: str, tmp_path: Path) -> None:
     found = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
     flags = set(re.findall(r"\w+", re.findall(r"flags\s*:(.*)", info.read_text(encoding="utf-8"))[0]))
     has_v3 = flags >= NAMES["v3"]
-    assert found == f"{has_v3:d} {has_v3 and flags >= NAMES['v4']:d}"
+    has_v4 = has_v3 and flags >= NAMES["v4"]
+    assert found == f"{has_v3:d} {has_v4:d} {has_v4 and flags >= NAMES['v4_vbmi']:d}"
 
 
 def errors(compiler: str, *flags: str) -> list[str]:
@@ -106,14 +108,15 @@ MACOS = "--target={target} -c -Wall -Wextra -Werror -Wno-unused-function -isyste
     ids=["Windows", "macOS, Intel", "macOS, Arm"],
 )
 def test_vectors_of_other_systems(command: str, flags: str, tmp_path: Path) -> None:
-    """Without the headers of those systems: the compiler's own, and two functions of string.h."""
+    """Without the headers of those systems: the compiler's own, and three functions of string.h."""
     pytest.importorskip("Cython", reason="setup.py needs Cython")
     if shutil.which("clang") is None:
         pytest.skip("no clang here")
     stubs = tmp_path / "stubs"
     stubs.mkdir()
-    declarations = "#include <stddef.h>\nvoid *memcpy(void *, const void *, size_t), *memset(void *, int, size_t);\n"
-    (stubs / "string.h").write_text(declarations, encoding="utf-8")
+    declarations = "void *memcpy(void *, const void *, size_t), *memset(void *, int, size_t);"
+    comparison = "int memcmp(const void *, const void *, size_t);"
+    (stubs / "string.h").write_text(f"#include <stddef.h>\n{declarations}\n{comparison}\n", encoding="utf-8")
     (tmp_path / "loops.c").write_text(LOOPS, encoding="utf-8")
     build = runpy.run_path(str(ROOT / "setup.py"), run_name="setup_of_lowprec")
     own = [*build["GNU_FLAGS"], *flags.split(), "-ffreestanding", "-nostdlibinc", "-D__MM_MALLOC_H"]

@@ -16,6 +16,7 @@ from lowprec.spec.formats import FORMATS, Format
 
 NARROW = [fmt for fmt in (*FORMATS.values(), *CUSTOM_FORMATS) if fmt.is_float and fmt.bits <= 8]
 WIDE = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
+SCALED = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
 LENGTHS = [*range(130), 255, 256, 257, 319, 320, 1023, 1024, 1025, 1100]
 
 
@@ -54,6 +55,29 @@ def test_every_code_and_every_length_of_narrow_floats(fmt: Format) -> None:
         for n in LENGTHS:
             same(in_every_tier(lp.decode, codes[n % 7 : n % 7 + n], fmt, to=name), f"{name}, {n} codes")
             same(in_every_tier(lp.encode, wide[n % 5 : n % 5 + n], fmt), f"{name}, {n} values")
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NARROW if fmt.bits == 8], ids=lambda fmt: fmt.name)
+def test_enough_elements_for_tables_of_vbmi(fmt: Format) -> None:
+    """Every code and every bfloat16, more of them than fill groups, by scales of all kinds."""
+    codes = np.resize(np.arange(256, dtype=np.uint8), 8192 + 77) & np.uint8(fmt.code_mask)
+    every = np.resize(np.arange(1 << 16, dtype=np.uint16), (1 << 16) + 8192 + 77).view(ml_dtypes.bfloat16)
+    for wide in ("bfloat16", "float16"):
+        same(in_every_tier(lp.decode, codes, fmt, to=wide), wide)
+        if fmt.name not in SCALED:
+            continue
+        for scale in (1, 0.0137, -2.5, 3e30, 1e-40, np.inf, np.nan, 0):
+            options = {"source": fmt, "output_dtype": wide}
+            with np.errstate(all="ignore"):
+                found = in_every_tier(lp.dequantize_linear, codes, np.float32(scale), **options)
+            same(found, f"{wide}, {scale}")
+    if fmt.name in SCALED:
+        for scale in (1, 0.0137, np.nextafter(np.float32(2), 0), 448, 2.0**-50, 2.0**50, 2.0**-100):
+            for precision, saturate in itertools.product(("float32", "bfloat16"), (True, False)):
+                options = {"output_dtype": fmt, "precision": precision, "saturate": saturate}
+                with np.errstate(all="ignore"):
+                    found = in_every_tier(lp.quantize_linear, every, np.float32(scale), **options)
+                same(found, f"{precision}, {saturate}, {scale}")
 
 
 def near_codes(fmt: Format) -> np.ndarray:

@@ -16,6 +16,7 @@ typedef struct { lp_words v[2]; } lp_word_group;          /* codes of 16 bits */
 typedef struct { lp_words a[2], h[2]; } lp_halves_group; /* their magnitudes, and what has their signs */
 
 enum { LP_LANES = LP_WIDTH / 4 };
+#define LP_OF_THREAD __thread
 
 /* ---- codes of up to 8 bits, by tables ---------------------------------------------------------------------------- */
 
@@ -29,7 +30,7 @@ typedef struct {
     int fits, plain;
 } lp_reader;
 
-LP_VECTOR lp_reader lp_reader_of_tables(const params_t *p, int ieee, int lift) {
+LP_VECTOR lp_reader lp_make_reader(const params_t *p, int ieee, int lift) {
     const u32 step_bit = p->mantissa_shift + 4 - (u32)lift, largest = p->magnitude_mask;
     const int whole = p->nan_mask != largest && p->first_nan == 0x80;
     u16 values[64];
@@ -62,6 +63,18 @@ LP_VECTOR lp_reader lp_reader_of_tables(const params_t *p, int ieee, int lift) {
         r.whole[j] = bytes_all((u32)values[48] >> (8 * j));
     }
     return r;
+}
+
+/* The one that this thread made last, where it is the same. */
+LP_VECTOR lp_reader lp_reader_of_tables(const params_t *p, int ieee, int lift) {
+    static LP_OF_THREAD struct { params_t params; int ieee, lift; lp_reader reader; } kept;
+    if (kept.ieee != ieee || kept.lift != lift || memcmp(&kept.params, p, sizeof *p) != 0) {
+        kept.reader = lp_make_reader(p, ieee, lift);
+        kept.params = *p;
+        kept.ieee = ieee;
+        kept.lift = lift;
+    }
+    return kept.reader;
 }
 
 /* The planes of low and of high bytes. */

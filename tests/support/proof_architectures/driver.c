@@ -3,8 +3,10 @@
 
    N is the number of elements. Results are printed as numbers or as hashes of numbers, so that they do not depend on the
    order of bytes; the bytes of parameters on a line are in that of this machine. */
+#define LP_LEAST_LOOKED_UP 1
 #include TIER_C
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,7 +20,11 @@ typedef struct __pyx_t_7lowprec_7_native_10loop_types_stream_t stream_t;
 typedef void (*loop_t)(const void *, void *, Py_ssize_t, remaining_t, const params_t *);
 typedef void (*random_loop_t)(const void *, void *, Py_ssize_t, remaining_t, const stream_t *, const params_t *);
 typedef void (*scale_loop_t)(const void *, void *, Py_ssize_t, remaining_t, const scales_t *, const params_t *);
-typedef struct { const char *name; int is_random; void *loop[4]; } entry_t; /* one loop, or one for each scale mode */
+typedef struct { /* one loop, or one for each scale mode; and the one by tables of VBMI */
+    const char *name;
+    int is_random;
+    void *loop[4], *by_tables;
+} entry_t;
 static const entry_t TABLE[] = {
 #include "table.inc"
 };
@@ -145,6 +151,26 @@ static void run(
     else ((loop_t)entry->loop[0])(s, d, n, NONE, p);
 }
 
+/* Whether the loop by tables has the bytes of the loop that it stands for; with several scales where it takes one: any
+   for products, and those in reach for quotients. */
+static int same_by_tables(const program_t *p) {
+    static const float scales[] = {1, 1 + 0x1p-23f, 2 - 0x1p-23f, 0.01f, 448, 0x1p-59f, 0x1p59f, -3, 0, INFINITY, NAN,
+                                   1e-45f};
+    static uint64_t wanted[CAPACITY], found[CAPACITY];
+    const entry_t *entry = p->fused ? p->fused : p->step[0];
+    entry_t by_tables = *entry;
+    if (!LP_TABLES || entry->by_tables == NULL || (p->fused == NULL && p->steps > 1)) return 1;
+    by_tables.loop[0] = entry->by_tables;
+    for (int i = 0; i < (!p->scaled ? 1 : p->source_bits == 8 ? 12 + 20 : 7 + 20); i++) {
+        const float one = i < 20 ? lp_float(scale[i]) : scales[i - 20], inverse = 1 / one;
+        const scales_t own = {.scale = &one, .reciprocal = &inverse};
+        run(entry, 0, &own, source, wanted, count, &p->params);
+        run(&by_tables, 0, &own, source, found, count, &p->params);
+        if (memcmp(wanted, found, (size_t)(count * p->output_bits / 8)) != 0) return 0;
+    }
+    return 1;
+}
+
 static int convert(const program_t *p, int mode, int points) { /* whether the fused loop has the same result */
     static const uint32_t no_zero[SCALES];
     const uint32_t *elements = mode == 3 ? repeated : mode == 2 ? spread : scale;
@@ -162,6 +188,7 @@ static int convert(const program_t *p, int mode, int points) { /* whether the fu
         run(p->step[i], mode ? 1 : 0, &chain, from, to, count, &p->params);
         from = to;
     }
+    if (mode == 0 && !points && !same_by_tables(p)) return 0;
     if (p->fused == NULL) return 1;
     if (p->scaled) TIER(reciprocals)((const float *)own.scale, mode == 0 ? 1 : count + SCALES - CAPACITY, reciprocal);
     run(p->fused, mode, &own, source, fused_output, n, &p->params);

@@ -11,6 +11,7 @@
 #define __AVX512CD__ 1
 #define __AVX512DQ__ 1
 #define __AVX512VL__ 1
+#define LP_VBMI /* what has tables of VBMI is compiled for this machine too */
 
 #define EMULATED static inline __attribute__((always_inline, unused))
 #define VECTOR_OF(TYPE, COUNT) TYPE __attribute__((vector_size(sizeof(TYPE) * COUNT)))

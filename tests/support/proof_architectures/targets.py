@@ -96,8 +96,11 @@ def loops_of_table() -> dict[str, tuple[bool, list[str]]]:
 
 def write_table(folder: Path) -> None:
     """Write the loops of the base tier as C initialisers, and what Python's headers must know of the target."""
+    looked_up = runpy.run_path(str(NATIVE / "loop_list.py"))["LOOKED_UP"]
+    tabled = {chain[0] if len(chain) == 1 else "fused:" + ".".join(chain) for chain in looked_up}
     lines = (
-        f'{{"{name}", {is_random:d}, {{{", ".join(f"(void *){function}" for function in functions)}}}}},\n'
+        f'{{"{name}", {is_random:d}, {{{", ".join(f"(void *){function}" for function in functions)}}}, '
+        f"{f'(void *){functions[0]}_by_tables' if name in tabled else 'NULL'}}},\n"
         for name, (is_random, functions) in loops_of_table().items()
     )
     folder.joinpath("table.inc").write_text("".join(lines), encoding="utf-8")
