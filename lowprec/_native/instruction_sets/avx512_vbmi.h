@@ -21,6 +21,7 @@ LP_TABLED void table128_load(lp_table128 table, const uint8_t values[128]) {
 /* Where the mask is not set: i. */
 #define bytes_look_up_128_where(mask, table, i) _mm512_mask2_permutex2var_epi8((table)[0], i, mask, (table)[1])
 #define bytes_are_negative(x) _mm512_movepi8_mask(x)
+#define bytes_absolute(x) _mm512_abs_epi8(x)
 #define bytes_at_least(a, b) _mm512_cmpge_epu8_mask(a, b)
 #define bytes_min(a, b) _mm512_min_epu8(a, b)
 #define bytes_where(mask, a) _mm512_maskz_mov_epi8(mask, a)

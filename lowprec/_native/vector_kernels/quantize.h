@@ -63,9 +63,16 @@ LP_VECTOR void lp_scaling_of(
     }
 }
 
+/* Whether the scales of n columns, a multiple of LP_WIDTH, are finite. */
+LP_VECTOR void lp_check_columns(lp_scaling *f, int divides, ptrdiff_t n) {
+    int others = f->zero != NULL;
+    for (ptrdiff_t i = 0; i < n && !divides; i += LP_LANES)
+        others |= ints_any(floats_are_0_inf_nan(floats_load(f->scale + i)));
+    f->finite = !others;
+}
+
 /* Prepare the columns of a group. */
 LP_VECTOR void lp_prepare_columns(lp_scaling *f, int divides, ptrdiff_t at) {
-    f->finite = f->zero == NULL;
     for (int j = 0; j < 4; j++) {
         f->scale_of[j] = floats_load(f->scale + at + LP_LANES * j);
         if (f->zero) f->zero_of[j] = floats_load(f->zero + at + LP_LANES * j);
@@ -76,8 +83,6 @@ LP_VECTOR void lp_prepare_columns(lp_scaling *f, int divides, ptrdiff_t at) {
             f->reciprocal_of[j] = f->split_of[j].high = reciprocal;
             f->split_of[j].low = floats_multiply_add(rest, reciprocal, square);
             f->split_of[j].limit = floats_multiply(scale, floats_all(LP_FAR));
-        } else {
-            f->finite &= !ints_any(floats_are_0_inf_nan(f->scale_of[j]));
         }
     }
 }

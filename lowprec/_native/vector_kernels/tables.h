@@ -14,19 +14,27 @@ enum { LP_SAMPLES = 11 * 128 }; /* of bfloat16: at most six tables, four exponen
 #if LP_TABLES
 #include "instruction_sets/avx512_vbmi.h"
 
+enum { LP_ANY_WORDS, LP_SIGNED_WORDS, LP_ODD_WORDS };
 typedef struct {
     lp_table128 low[2], high[2]; /* bytes of the values of codes below 128 and from there on */
-    int symmetric;               /* whether the latter differ in the first bit alone */
+    int kind; /* the latter are those of code - 128, or of 256 - code but for 128, with another first bit; or any */
+    uint8_t least_low, least_high; /* of code 128 */
 } lp_word_table;
 
 LP_VBMI static void lp_make_word_table(const u16 values[256], lp_word_table *table) {
     uint8_t low[256], high[256];
-    table->symmetric = 1;
+    int is_signed = 1, is_odd = 1;
     for (int i = 0; i < 256; i++) {
         low[i] = (uint8_t)values[i];
         high[i] = (uint8_t)(values[i] >> 8);
-        if (i < 128) table->symmetric &= values[i] < 0x8000 && values[i + 128] == (values[i] | 0x8000);
     }
+    for (int i = 0; i < 128; i++) {
+        is_signed &= values[i + 128] == (values[i] ^ 0x8000);
+        if (i) is_odd &= values[256 - i] == (values[i] ^ 0x8000);
+    }
+    table->least_low = low[128];
+    table->least_high = high[128];
+    table->kind = is_signed ? LP_SIGNED_WORDS : is_odd ? LP_ODD_WORDS : LP_ANY_WORDS;
     for (int j = 0; j < 2; j++) {
         table128_load(table->low[j], low + 128 * j);
         table128_load(table->high[j], high + 128 * j);
@@ -34,20 +42,26 @@ LP_VBMI static void lp_make_word_table(const u16 values[256], lp_word_table *tab
 }
 
 LP_TABLED void lp_look_up_words_by(
-    int symmetric, const lp_word_table *in_memory, const uint8_t *s, u16 *d, ptrdiff_t n, ptrdiff_t s_ahead,
+    int kind, const lp_word_table *in_memory, const uint8_t *s, u16 *d, ptrdiff_t n, ptrdiff_t s_ahead,
     ptrdiff_t d_ahead
 ) {
     const lp_word_table table = *in_memory; /* which no store of the loop changes */
     for (ptrdiff_t at = 0; at < n; at += LP_WIDTH) {
         lp_words x[2];
         const lp_bytes code = bytes_load_for_words(s + at);
-        lp_bytes low = bytes_look_up_128(table.low[0], code), high = bytes_look_up_128(table.high[0], code);
-        if (symmetric) {
-            high = bits_choose(bytes_all(0x7f), high, code);
-        } else {
+        const lp_bytes index = kind == LP_ODD_WORDS ? bytes_absolute(code) : code;
+        lp_bytes low = bytes_look_up_128(table.low[0], index), high = bytes_look_up_128(table.high[0], index);
+        if (kind == LP_ANY_WORDS) {
             const lp_byte_mask upper = bytes_are_negative(code);
             low = bytes_select(upper, bytes_look_up_128(table.low[1], code), low);
             high = bytes_select(upper, bytes_look_up_128(table.high[1], code), high);
+        } else {
+            high = bits_xor(high, bits_and(code, bytes_all(0x80)));
+        }
+        if (kind == LP_ODD_WORDS) {
+            const lp_byte_mask least = bytes_equal(code, bytes_all(0x80));
+            low = bytes_select(least, bytes_all(table.least_low), low);
+            high = bytes_select(least, bytes_all(table.least_high), high);
         }
         words_of_planes(low, high, x);
         LP_PREFETCH((const char *)(s + at) + s_ahead);
@@ -61,8 +75,9 @@ LP_TABLED void lp_look_up_words_by(
 LP_VBMI static void lp_look_up_words(
     const lp_word_table *table, const uint8_t *s, u16 *d, ptrdiff_t n, ptrdiff_t s_ahead, ptrdiff_t d_ahead
 ) {
-    if (table->symmetric) lp_look_up_words_by(1, table, s, d, n, s_ahead, d_ahead);
-    else lp_look_up_words_by(0, table, s, d, n, s_ahead, d_ahead);
+    if (table->kind == LP_SIGNED_WORDS) lp_look_up_words_by(LP_SIGNED_WORDS, table, s, d, n, s_ahead, d_ahead);
+    else if (table->kind == LP_ODD_WORDS) lp_look_up_words_by(LP_ODD_WORDS, table, s, d, n, s_ahead, d_ahead);
+    else lp_look_up_words_by(LP_ANY_WORDS, table, s, d, n, s_ahead, d_ahead);
 }
 
 /* The table of a loop without scales; `is_made`: this thread made it last. */
