@@ -151,7 +151,7 @@ def extension(name, flags=(), include_dirs=(), **options):
 
 def render_templates(folder):
     """Write the .pxi files whose templates are .pxi.in files, where they are not what would be written."""
-    names = runpy.run_path(str(folder / "loop_list.py"))["names_of_loops"]()
+    names = runpy.run_path(str(folder / "all_kernels.py"))["names_of_loops"]()
     for template in folder.glob("*.pxi.in"):
         text = Tempita.Template(template.read_text(encoding="utf-8"), name=template.name).substitute(names)
         text = re.sub(r"(?m)^(?=.{121})(.*)$", r"\1  # noqa", text)  # the name of a long chain

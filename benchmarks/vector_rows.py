@@ -65,7 +65,7 @@ double least(void *loop, const void *s, void *d, ptrdiff_t n, const void *scales
 
 
 class Scales(ctypes.Structure):
-    """`scales_t` of loop_types.pxd."""
+    """`scales_t` of kernel_types.pxd."""
 
     _fields_ = (
         ("scale", ctypes.c_void_p),

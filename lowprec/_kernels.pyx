@@ -19,7 +19,7 @@ from libc.string cimport memcmp, memcpy, memset
 cimport cython
 cimport numpy as cnp
 
-from lowprec._native.loop_types cimport (
+from lowprec._native.kernel_types cimport (
     RUN_SHIFT, SCALE_COLUMNS, SCALE_ELEMENTWISE, SCALE_MODES, SCALE_RUNS, SCALE_UNIFORM, TILE, beyond_blocks_t,
     compare_t, decode_blocks_t, encode_blocks_t, loop_t, params_t, random_loop_t, range_t, reciprocals_t, remaining_t,
     repeat_t, scale_loop_t, scales_t, seen_t, stream_t,
@@ -70,7 +70,7 @@ cdef extern from "numpy/arrayobject.h":
 
 cnp.import_array()
 
-cdef extern from "scaled_elements.h" nogil:
+cdef extern from "scalar_kernels.h" nogil:
     const float LP_REACH
     const float LP_FAR
     uint32_t lp_bits(float f) noexcept
@@ -194,13 +194,9 @@ def in_default_mode(function) -> object:
         lp_mode_leave(mode)
 
 
-include "_native/scale_lookup.pxi"
-include "_native/run_program.pxi"
-
-
-include "_native/program.pxi"
-include "_native/strided_layouts.pxi"
-include "_native/strided.pxi"
+include "_native/entry_points/scale_of_element.pxi"
+include "_native/entry_points/programs.pxi"
+include "_native/entry_points/strided_arrays.pxi"
 
 
 cdef int check_operands(Program program, Operands operands) except -1:
@@ -215,7 +211,7 @@ cdef int check_sizes(Program program, Py_ssize_t src_size, Py_ssize_t dst_size, 
     return 0
 
 
-include "_native/run_dense.pxi"
+include "_native/entry_points/dense_arrays.pxi"
 
 
 def run(
@@ -229,13 +225,10 @@ def run(
     run_dense(program, s, d, n, operands, n_threads)
 
 
-include "_native/torch_tensors.pxi"
-include "_native/call_cache.pxi"
-include "_native/error_stats.pxi"
-include "_native/scaled_stats.pxi"
-include "_native/ranges.pxi"
-include "_native/scale_formulas.pxi"
-include "_native/ggml_blocks.pxi"
-include "_native/block_quantize.pxi"
-include "_native/array_calls.pxi"
-include "_native/random_numbers.pxi"
+include "_native/entry_points/torch_tensors.pxi"
+include "_native/entry_points/call_cache.pxi"
+include "_native/entry_points/compare_arrays.pxi"
+include "_native/entry_points/ranges.pxi"
+include "_native/entry_points/blocks.pxi"
+include "_native/entry_points/array_calls.pxi"
+include "_native/entry_points/random_numbers.pxi"

@@ -1,7 +1,7 @@
 # The types that the loops over MX and NVFP4 blocks and their callers share.
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
-cdef extern from "block_elements.h" nogil:
+cdef extern from "scalar_block_kernels.h" nogil:
     ctypedef struct block_params_t:  # what each field is stands there
         int32_t rule_addend
         int32_t rule_offset

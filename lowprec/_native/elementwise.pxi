@@ -1,9 +1,9 @@
-# The functions and constants of elementwise.h and integer_elements.h that loops which are written out use.
+# The functions and constants of scalar_kernels.h that loops which are written out use.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from lowprec._native.loop_types cimport params_t
+from lowprec._native.kernel_types cimport params_t
 
-cdef extern from "integer_elements.h" nogil:
+cdef extern from "scalar_kernels.h" nogil:
     float as_float "lp_float" (uint32_t u) noexcept
     uint32_t as_bits "lp_bits" (float f) noexcept
     double as_double "lp_double" (uint64_t u) noexcept

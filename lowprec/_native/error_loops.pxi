@@ -1,7 +1,7 @@
 # The error statistics of float32 values and of the values that a conversion gave back for them.
 from libc.stdint cimport int64_t
 
-from lowprec._native.loop_types cimport SCALE_ELEMENTWISE, SCALE_RUNS, SCALE_UNIFORM, scales_t, seen_t
+from lowprec._native.kernel_types cimport SCALE_ELEMENTWISE, SCALE_RUNS, SCALE_UNIFORM, scales_t, seen_t
 
 cdef extern from * nogil:
     """

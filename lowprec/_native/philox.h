@@ -6,7 +6,7 @@
 #define LP_PHILOX_H
 #ifndef LP_CUDA
 #include <stddef.h>
-#include "elementwise.h"
+#include "scalar_kernels.h"
 #endif
 
 typedef struct {

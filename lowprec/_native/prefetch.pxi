@@ -1,5 +1,5 @@
 # What every loop does between blocks of elements: prefetch the memory that a later block reads and writes.
-from lowprec._native.loop_types cimport remaining_t
+from lowprec._native.kernel_types cimport remaining_t
 
 cdef extern from * nogil:
     """

@@ -5,7 +5,7 @@
 # zero. The range always holds zero, so the accumulators start from 0.
 from libc.stdint cimport int8_t, int16_t
 
-from lowprec._native.loop_types cimport range_t
+from lowprec._native.kernel_types cimport range_t
 
 ctypedef fused signed_t:
     int8_t

@@ -1,9 +1,9 @@
 # What is made of scales before a loop reads them: one for every element, and reciprocals.
 from libc.string cimport memcpy
 
-from lowprec._native.loop_types cimport REPEAT_WIDTH
+from lowprec._native.kernel_types cimport REPEAT_WIDTH
 
-cdef extern from "scaled_elements.h" nogil:
+cdef extern from "scalar_kernels.h" nogil:
     const float REACH "LP_REACH"
 
 

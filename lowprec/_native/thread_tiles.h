@@ -1,7 +1,7 @@
 /* The tiles of a thread: buffers between two loops, and for strided arrays. Every thread has its own, made when it first
    converts, and not on its stack, which may be smaller than all of them. */
 #include <stdint.h>
-#include "loop_types.h"
+#include "kernel_types.h"
 
 #define LP_COMPARED 2048 /* elements that are converted, decoded and compared while they are in the L1 cache */
 #define LP_STREAMED_BYTES 2048 /* of an output, at once past the caches */

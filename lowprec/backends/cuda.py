@@ -52,8 +52,7 @@ _VECTOR_BITS = 128  # the most that one instruction loads or stores
 _WORD_BITS = 32
 
 _TEXTS = (
-    "params.h", "elementwise.h", "integer_elements.h", "scaled_elements.h", "philox.h", "rounding_elements.h",
-    "vectors.cuh",
+    "params.h", "scalar_kernels.h", "philox.h", "cuda_kernel.cuh",
 )  # fmt: skip
 _LINEAR = ("add_zero_point", "dequantize", "divide", "quantize", "round_saturate")
 """How the names of the loops begin that take a scale and a zero point."""

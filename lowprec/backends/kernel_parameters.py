@@ -280,7 +280,7 @@ def precision_numbers(precision: Format) -> dict[str, int]:
 _LAST_BIT = 23  # mantissa bits of float32, where elements are rounded
 _WORD = (1 << 32) - 1
 _QUOTIENT_RULES = OWN_RULE, TORCHAO, MODELOPT, TRANSFORMER_ENGINE
-"""In the order of block_elements.h."""
+"""In the order of scalar_block_kernels.h."""
 
 
 def _signed_bits(value: float) -> int:

@@ -32,7 +32,7 @@ torch: Any = optional("torch")
 FLOAT32 = FORMATS["float32"]
 
 NATIVE = Path(lp.__file__).parent / "_native"
-HEADERS = ("elementwise.h", "integer_elements.h", "scaled_elements.h", "rounding_elements.h")
+HEADERS = ("scalar_kernels.h",)
 ENDS = [(a, b) for a in (2, 4, 6, 8, 16, 32, 64) for b in (2, 4, 6, 8, 16, 32, 64)]
 
 
@@ -94,7 +94,7 @@ def test_cython_declares_the_struct_of_params() -> None:
     header = _between("params.h", "typedef struct {", "} params_t;")
     fields = re.findall(r"^    (int|unsigned [a-z ]+) (\w+);", header, re.MULTILINE)
     fields = [(C_TYPES[kind], name) for kind, name in fields]
-    cython = _between("loop_types.pxd", "params_t:", "\n\n")
+    cython = _between("kernel_types.pxd", "params_t:", "\n\n")
     declared = re.findall(r"^        (u?int\d\d_t) (\w+)", cython, re.MULTILINE)
     assert declared == fields
     assert len(fields) == header.count(";") > 30
@@ -127,7 +127,7 @@ def test_operands_are_passed_by_value() -> None:
     assert np.frombuffer(packed, np.uint64).tolist() == [2**40, 0, 3, 4, 1, 0, 1, 0, 0]
     streamed = cuda.operands_bytes(*cuda.NO_SCALES, Stream(2**63 + 1, 7))
     assert np.frombuffer(streamed, np.uint64).tolist() == [0, 0, 1, 1, 1, 0, 1, 2**63 + 1, 7]
-    fields = re.findall(r"\w+(?=[,;])", re.sub("//.*", "", _between("vectors.cuh", "struct operands_t {", "};")))
+    fields = re.findall(r"\w+(?=[,;])", re.sub("//.*", "", _between("cuda_kernel.cuh", "struct operands_t {", "};")))
     assert fields == ["scale", "zero", "inner", "length", "block", "outer_step", "width", "seed", "slot"]
     assert [*Granularity._fields[1:], "seed", "slot"] == fields[2:]
     assert cuda.arguments(_program("int8", "uint16"), 1, packed)[2].tobytes() == packed

@@ -13,7 +13,7 @@ import pytest
 from support.paths import ROOT
 
 NATIVE = ROOT / "lowprec" / "_native"
-SOURCE = '#include "elementwise.h"\nu32 f(u32 v, const params_t *p) { return lp_encode_upper16(v, p); }\n'
+SOURCE = '#include "scalar_kernels.h"\nu32 f(u32 v, const params_t *p) { return lp_encode_upper16(v, p); }\n'
 
 
 FEATURES = """#include <stdio.h>
@@ -82,7 +82,7 @@ def test_other_architectures(compiler: str) -> None:
 
 
 LOOPS = """#include "vector_kernels/quantize.h"
-#include "rounding_elements.h"
+#include "scalar_kernels.h"
 #include "cpu_features.h"
 #if !LP_VECTORS
 #error no vectors

@@ -5,8 +5,8 @@
    from `s` on, `lp_write_` functions store one. What they need of the parameters, an `lp_reader` or `lp_writer`, says
    by `fits` whether they handle these; `plain` chooses one of two texts, and is a constant of the caller. */
 #pragma once
-#include "elementwise.h"
-#include "integer_elements.h"
+#include "scalar_kernels.h"
+#include "scalar_kernels.h"
 #include "instruction_sets/vectors.h"
 
 #if LP_VECTORS

@@ -1,6 +1,6 @@
 /* The error statistics of float32 values and of what became of them: once, for every instruction set of vectors.h. */
 #pragma once
-#include "loop_types.h"
+#include "kernel_types.h"
 #include "vector_kernels/cast.h"
 
 enum { LP_SUMS = 16, LP_MARKED = 64 };

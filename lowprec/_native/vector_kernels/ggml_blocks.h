@@ -2,7 +2,7 @@
    vectors.h. Functions return how many blocks they wrote or read, from the first one on; the loops of
    ggml_block_loops.pxi, whose steps they take, do the rest. */
 #pragma once
-#include "vector_kernels/blocks.h"
+#include "vector_kernels/mx_nvfp4_blocks.h"
 
 /* The exponent field of 2**(floor(log2(largest)) - 2), the logarithm rounded to float32; 0 below the range.
 

@@ -1,8 +1,8 @@
 /* Groups of float32 divided by scales or multiplied with them, and codes of integers: once, for every instruction set
    of vectors.h. Scales are read where they lie in memory: one for all, one for each element, or one for each run. */
 #pragma once
-#include "loop_types.h"
-#include "scaled_elements.h"
+#include "kernel_types.h"
+#include "scalar_kernels.h"
 #include "vector_kernels/cast.h"
 
 enum { LP_PREPARED = 1024 }; /* elements whose runs are prepared at once */

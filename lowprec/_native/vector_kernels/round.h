@@ -1,11 +1,11 @@
 /* Groups of float32 rounded to codes of 8 and of 16 bits by any rule, with random numbers and without: once, for every
    instruction set of vectors.h.
 
-   The codes are those of the quick functions of rounding_elements.h, by the same steps. A group with an element that
+   The codes are those of the quick functions of scalar_kernels.h, by the same steps. A group with an element that
    these leave to the whole rule is rounded again, element by element. */
 #pragma once
 #include "philox.h"
-#include "rounding_elements.h"
+#include "scalar_kernels.h"
 #include "vector_kernels/cast.h"
 
 #if LP_VECTORS

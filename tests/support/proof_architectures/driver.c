@@ -14,9 +14,9 @@
 #define SPECIALIZED(I, NAME) __pyx_fuse_##I##__pyx_f_7lowprec_7_native_9tier_base_##NAME
 #define CAPACITY (65536 + 3)
 enum { STEPS = 10, SCALES = CAPACITY + 64, SEED = 20, COLUMNS = 192 };
-typedef struct __pyx_t_7lowprec_7_native_10loop_types_remaining_t remaining_t;
-typedef struct __pyx_t_7lowprec_7_native_10loop_types_scales_t scales_t;
-typedef struct __pyx_t_7lowprec_7_native_10loop_types_stream_t stream_t;
+typedef struct __pyx_t_7lowprec_7_native_12kernel_types_remaining_t remaining_t;
+typedef struct __pyx_t_7lowprec_7_native_12kernel_types_scales_t scales_t;
+typedef struct __pyx_t_7lowprec_7_native_12kernel_types_stream_t stream_t;
 typedef void (*loop_t)(const void *, void *, Py_ssize_t, remaining_t, const params_t *);
 typedef void (*random_loop_t)(const void *, void *, Py_ssize_t, remaining_t, const stream_t *, const params_t *);
 typedef void (*scale_loop_t)(const void *, void *, Py_ssize_t, remaining_t, const scales_t *, const params_t *);

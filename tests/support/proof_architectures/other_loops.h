@@ -133,7 +133,7 @@ static void run_gguf(void) {
 
 static void run_statistics(void) {
     for (int mode = 0; mode < 4; mode++) { /* no scales; one for all, for each, for runs */
-        struct __pyx_t_7lowprec_7_native_10loop_types_seen_t seen;
+        struct __pyx_t_7lowprec_7_native_12kernel_types_seen_t seen;
         scales_t scales = {0};
         memset(&seen, 0, sizeof seen);
         seen.low = lp_float(LP_INF), seen.high = -lp_float(LP_INF);

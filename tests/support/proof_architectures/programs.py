@@ -106,7 +106,7 @@ def line_of(program: Recorded, driver: Driver) -> str:
 
 def _block_fields() -> dict[str, str]:
     """Return name -> letter of `struct` of the fields of `block_params_t`."""
-    text = NATIVE.joinpath("block_elements.h").read_text(encoding="utf-8").partition("} block_params_t;")[0]
+    text = NATIVE.joinpath("scalar_block_kernels.h").read_text(encoding="utf-8").partition("} block_params_t;")[0]
     fields = re.findall(r"^    (i32|u32|float) (\w+);", text, re.MULTILINE)
     return {name: {"i32": "i", "u32": "I", "float": "f"}[kind] for kind, name in fields}
 

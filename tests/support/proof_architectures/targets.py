@@ -75,7 +75,7 @@ PYCONFIG = "".join(
 
 def loops_of_table() -> dict[str, tuple[bool, list[str]]]:
     """Return name -> whether a loop takes random numbers, and its C functions: one, or one for each scale mode."""
-    listed: dict[str, Any] = runpy.run_path(str(NATIVE / "loop_list.py"))["names_of_loops"]()
+    listed: dict[str, Any] = runpy.run_path(str(NATIVE / "all_kernels.py"))["names_of_loops"]()
     found: dict[str, tuple[bool, list[str]]] = {}
     for name in [*listed["elements"], *listed["written_out"], *listed["moving"]]:
         function, _, word = listed["address_of"].get(name, listed["function_of"]((name,))).partition("[")
@@ -96,7 +96,7 @@ def loops_of_table() -> dict[str, tuple[bool, list[str]]]:
 
 def write_table(folder: Path) -> None:
     """Write the loops of the base tier as C initialisers, and what Python's headers must know of the target."""
-    looked_up = runpy.run_path(str(NATIVE / "loop_list.py"))["LOOKED_UP"]
+    looked_up = runpy.run_path(str(NATIVE / "all_kernels.py"))["LOOKED_UP"]
     tabled = {chain[0] if len(chain) == 1 else "fused:" + ".".join(chain) for chain in looked_up}
     lines = (
         f'{{"{name}", {is_random:d}, {{{", ".join(f"(void *){function}" for function in functions)}}}, '

@@ -1,7 +1,7 @@
 /* One element of a block and one scale, for the loops over MX and NVFP4 blocks. */
 #ifndef LP_BLOCK_ELEMENTS_H
 #define LP_BLOCK_ELEMENTS_H
-#include "elementwise.h"
+#include "scalar_kernels.h"
 
 /* The parameters of a block quantization: those of its scales, then those of its elements. */
 typedef struct {

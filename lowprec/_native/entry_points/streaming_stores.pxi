@@ -3,7 +3,7 @@
 # It pays where writing is most of the traffic and the loop does little else: from 16 bits or more to twice as many or
 # more. Loops of 8-bit elements compute too long to gain.
 
-cdef extern from "stream_stores.h" nogil:
+cdef extern from "entry_points/streaming_stores.h" nogil:
     enum:
         STREAM_LINE "LP_STREAM_LINE"
     Py_ssize_t lp_last_cache_size() noexcept

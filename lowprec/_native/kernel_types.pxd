@@ -78,7 +78,7 @@ cdef extern from "params.h" nogil:
         uint64_t round_zero
         uint64_t round_zero_negative
 
-cdef extern from "loop_types.h" nogil:
+cdef extern from "kernel_types.h" nogil:
     enum:
         TILE "LP_TILE"
         RUN_SHIFT "LP_RUN_SHIFT"

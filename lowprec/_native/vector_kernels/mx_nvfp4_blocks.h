@@ -1,7 +1,7 @@
 /* MX blocks of 32 and NVFP4 blocks of 16 elements that follow each other, many at a time: once, for every instruction
-   set of vectors.h. block_elements.h says what each step is. */
+   set of vectors.h. scalar_block_kernels.h says what each step is. */
 #pragma once
-#include "block_elements.h"
+#include "scalar_block_kernels.h"
 #include "vector_kernels/quantize.h"
 
 /* The kinds of scales: powers of two, quotients by which elements are divided, those with whose inverse they are

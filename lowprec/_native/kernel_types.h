@@ -1,4 +1,4 @@
-/* What C and Cython must agree on about the tiles between two loops and about scales; loop_types.pxd names it. */
+/* What C and Cython must agree on about the tiles between two loops and about scales; kernel_types.pxd names it. */
 #ifndef LP_LOOP_TYPES_H
 #define LP_LOOP_TYPES_H
 
