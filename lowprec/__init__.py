@@ -18,14 +18,12 @@ and checks files, `lp.loss` counts what a conversion loses, `lp.onnx` runs model
 errors.
 """
 
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import _instruction_set_choice as _instruction_set_choice  # the first import: it decides what `_kernels` is
 from .arrays.storage_dtypes import storage_dtype
 from .backends.build_info import build_info
 from .backends.threads import get_num_threads, set_num_threads
-from .explanation import explain
 from .ops.cast import bitcast, cast, cast_like
 from .ops.dynamic_quantize_linear import dynamic_quantize_linear
 from .ops.encode_pack import decode, encode, pack, unpack
@@ -51,8 +49,10 @@ if _TYPE_CHECKING:
     from . import teaching as teaching
     from .checkpoints import convert
     from .conformance.own_cast import compare
+    from .explanation import explain
 
-__version__ = _version("lowprec")
+    __version__: str
+
 __all__ = [
     "Format",
     "Quantized",
@@ -98,7 +98,7 @@ __all__ = [
 _PACKAGES = ("checkpoints", "loss", "onnx", "reference", "teaching")
 """The public packages, imported at their first use: together they take longer than lowprec."""
 
-_HOMES = {"compare": "conformance.own_cast", "convert": "checkpoints"}
+_HOMES = {"compare": "conformance.own_cast", "convert": "checkpoints", "explain": "explanation"}
 """Where functions are that are imported at their first use."""
 
 _OLD = {
@@ -116,9 +116,13 @@ def __dir__() -> list[str]:
 if not _TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Return a public package, `convert` or `compare` at its first use; old names still work, and warn."""
+        """Return a public package, the version, or what `_HOMES` names at its first use; old names work, and warn."""
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("lowprec")
         home = _HOMES.get(name, name)
-        if home not in (*_PACKAGES, "conformance.own_cast"):
+        if home not in (*_PACKAGES, *_HOMES.values()):
             return _find_moved(__name__, name, _OLD, _OF_NPY if name == "npy" else None)
         import importlib
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any
 
 from .. import _instruction_set_choice, _kernels
@@ -35,6 +34,8 @@ def build_info() -> dict[str, Any]:
     >>> sorted(lp.build_info())
     ['isa', 'isas', 'openmp', 'prefetch', 'serial_reason', 'threads', 'version']
     """
+    from importlib.metadata import version  # which takes longer to import than all else here
+
     return {
         "version": version("lowprec"),
         "openmp": _kernels.openmp(),
