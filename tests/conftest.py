@@ -14,6 +14,7 @@ import pytest
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import hypothesis
+from support.array_libraries import LIBRARIES, Library, library
 from support.daily_share import PARTS_OF_TESTS, in_share
 from support.float_modes import MODES, can_set, in_mode
 from support.optional import Missing, optional
@@ -72,6 +73,13 @@ def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make an empty folder the current one."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(params=LIBRARIES)
+def xp(request: pytest.FixtureRequest) -> Iterator[Library]:
+    """Give every array library that is here."""
+    with library(request.param) as found:
+        yield found
 
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # no test is timed: machines are busy

@@ -414,8 +414,8 @@ LP_INLINE u64 lp_propagate_nan_double(double result, u64 a, u64 b) {
    (LP_REACH): the product with the reciprocal, corrected once. Not every bit is that of the division: the product is up
    to 1.5 units off, so what is rounded last is up to 3.5 * 2**-24 units from x / scale and may be rounded to the other
    neighbour where a midpoint of two float32 is between. The code differs only if one of the two is a tie: an odd number
-   of at most 9 bits, times a power of two. All such x and scale can be listed (tests/quantize/test_quotients.py does
-   so), and none of them differs. Without FMA the machine divides. */
+   of at most 9 bits, times a power of two. All such x and scale can be listed
+   (tests/ops/quantize/test_quotients.py does so), and none of them differs. Without FMA the machine divides. */
 #define LP_REACH 0x1p60f
 #define LP_FAR 0x1p30f /* beyond every range of codes of up to 8 bits that is encoded so */
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)

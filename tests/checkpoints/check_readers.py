@@ -20,7 +20,7 @@ it alone, without its packages for GPUs. From the root of the repository:
     python tests/checkpoints/check_readers.py
 
 With names of recipes it runs these alone and prints the rows, without writing anything.
-tests/checkpoints/test_readers.py compares the page with the recipes and with `lowprec check`.
+tests/checkpoints/checking/test_readers.py compares the page with the recipes and with `lowprec check`.
 """
 
 from __future__ import annotations

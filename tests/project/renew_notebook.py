@@ -1,4 +1,4 @@
-"""Execute docs/tutorials/notebook.ipynb and store its outputs: `python tests/package/renew_notebook.py`."""
+"""Execute docs/tutorials/notebook.ipynb and store its outputs: `python tests/project/renew_notebook.py`."""
 
 from __future__ import annotations
 

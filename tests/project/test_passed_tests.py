@@ -10,7 +10,7 @@ import pytest
 from support.passed_tests import INDEPENDENT, MIXED, is_independent
 from support.paths import ROOT
 
-SAMPLES = ["tests/spec/test_format_spelling.py", "tests/package/test_benchmark_bars.py"]
+SAMPLES = ["tests/spec/test_format_spelling.py", "tests/project/test_benchmark_bars.py"]
 
 
 def summary(*options: str) -> str:
@@ -41,10 +41,10 @@ def test_what_passed_is_left_out_where_no_package_changes_it(tmp_path: Path) -> 
 
 
 def test_modules_that_look_for_a_package_run_again() -> None:
-    modules = {folder: sorted((ROOT / "tests" / folder).glob("test_*.py")) for folder in (*INDEPENDENT, *MIXED)}
+    modules = {folder: sorted((ROOT / "tests" / folder).rglob("test_*.py")) for folder in (*INDEPENDENT, *MIXED)}
     assert all(is_independent(path) for folder in INDEPENDENT for path in modules[folder])
     again = [path.name for folder in MIXED for path in modules[folder] if not is_independent(path)]
     assert {"test_convert_onnx.py", "test_open.py", "test_convert_command.py", "test_explore_command.py"} <= {*again}
     assert not {"test_tied_heads.py", "test_check.py", "test_explain_command.py"} & {*again}
-    assert not is_independent(ROOT / "tests" / "libraries" / "test_dask.py")
+    assert not is_independent(ROOT / "tests" / "backends" / "test_dask.py")
     assert not is_independent(ROOT / "lowprec" / "checkpoints" / "recipes" / "mx.py")

@@ -19,8 +19,8 @@ NAMES = [path.stem for path in MODULES if path.stem.startswith("test_")]
 def test_every_folder_of_the_package_has_its_tests() -> None:
     package = {path.parent.name for path in Path(lp.__file__).parent.glob("*/__init__.py")} | {"explorer"}
     assert package == set(FOLDERS)
-    folders = {path.parent.name for path in MODULES if path.stem.startswith("test_")}
-    assert folders == {"package", "programs", "proof", *(name for names in FOLDERS.values() for name in names)}
+    folders = {path.relative_to(TESTS).parts[0] for path in MODULES if path.stem.startswith("test_")}
+    assert folders == {"programs", "project", "proof", *(name for names in FOLDERS.values() for name in names)}
     assert [path.name for path in TESTS.glob("*.py")] == ["conftest.py"]
 
 
@@ -43,8 +43,10 @@ def test_files_named_in_the_documentation_exist() -> None:
 
 
 def test_modules_that_variants_of_the_build_are_tested_with_exist() -> None:
-    lists = re.findall(r"tests/\*/test_\{(.*)\}\.py", (ROOT / ".ci" / "run").read_text(encoding="utf-8"))
-    lists += re.findall(r"tests/\*/test_\{(.*)\}\.py", (ROOT / ".ci" / "sanitize").read_text(encoding="utf-8"))
-    assert lists
-    for names in lists:
-        assert {f"test_{name}" for name in names.split(",")} <= set(NAMES)
+    for script in ("aarch64", "run", "sanitize", "wheel"):
+        text = (ROOT / ".ci" / script).read_text(encoding="utf-8")
+        lists = re.findall(r"\b(tests/[\w/]*)(?:\{([\w,]+)\}(\.py))?", text)
+        assert lists
+        for start, names, end in lists:
+            for name in names.split(","):
+                assert [*ROOT.glob(f"{start}{name}{end or '*'}")], (script, start, name)

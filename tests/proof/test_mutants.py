@@ -112,9 +112,9 @@ def test_a_mutant_is_written_and_described(tmp_path: Path) -> None:
 
 
 def test_fast_tests_and_those_that_belong_come_first() -> None:
-    found = {"tests/cast/a": 1.0, "tests/spec/b": 3.0, "tests/spec/c": 2.0, "tests/cli/d": 50.0}
-    assert chosen(found, ["tests/spec/"], 30) == ["tests/spec/c", "tests/spec/b", "tests/cast/a"]
-    assert chosen(found, ["tests/spec/"], 100, "d") == ["tests/cli/d", "tests/spec/c", "tests/spec/b", "tests/cast/a"]
+    found = {"tests/ops/a": 1.0, "tests/spec/b": 3.0, "tests/spec/c": 2.0, "tests/cli/d": 50.0}
+    assert chosen(found, ["tests/spec/"], 30) == ["tests/spec/c", "tests/spec/b", "tests/ops/a"]
+    assert chosen(found, ["tests/spec/"], 100, "d") == ["tests/cli/d", "tests/spec/c", "tests/spec/b", "tests/ops/a"]
     assert chosen({"a": 50.0}, [], 30) == ["a"]
     assert chosen({"a[1]": 1.0, "a[2]": 2.0, "b[1]": 8.0, "b[2]": 9.0}, [], 30) == ["a[1]", "b[1]", "a[2]", "b[2]"]
 
@@ -154,7 +154,7 @@ def test_a_change_is_noticed(runner: Runner, path: str, line: str, changed: str,
 
 @pytest.mark.slow
 def test_a_function_is_the_name_of_all_its_cases(runner: Runner) -> None:
-    tests = ["tests/cast/test_cast_errors.py::test_values"]
+    tests = ["tests/ops/cast/test_cast_errors.py::test_values"]
     assert runner.run(None, tests, 300).ran > 10
 
 

@@ -179,7 +179,7 @@ def test_hostile_scalars(call: Call) -> None:
 def test_every_public_function_is_tried() -> None:
     functions = {name for name in lp.__all__ if inspect.isfunction(getattr(lp, name))}
     tried = {call.function.__name__ for call in CALLS}
-    # `convert` works on files: tests/checkpoints/test_convert_hostile.py; `compare` calls what it is given
+    # `convert` works on files: tests/checkpoints/containers/test_convert_hostile.py; `compare` calls what it is given
     untried = {"to_torch"} if isinstance(torch, Missing) else set()
     untried |= {"to_jax"} if isinstance(optional("jax"), Missing) else set()
     assert functions - tried == {"build_info", "compare", "convert", "get_num_threads"} | untried

@@ -1,14 +1,14 @@
-"""Which folder of tests tests which part of the package."""
+"""Which folders in tests/ test which folder of the package."""
 
 FOLDERS = {  # folder of the package -> the folders of tests that test it
-    "_native": {"native", "cuda"},
-    "spec": {"spec", "quantize"},
+    "_native": {"native", "backends"},
+    "spec": {"spec", "ops"},
     "reference": {"reference"},
     "teaching": {"teaching"},
-    "arrays": {"libraries", "spec"},
-    "plans": {"spec", "cast", "quantize"},
-    "backends": {"native", "cuda", "libraries"},
-    "ops": {"cast", "quantize", "libraries", "spec"},
+    "arrays": {"arrays", "spec"},
+    "plans": {"spec", "ops"},
+    "backends": {"backends", "native", "ops"},
+    "ops": {"ops", "torch_ops", "backends", "spec"},
     "loss": {"loss"},
     "onnx": {"onnx_models"},  # a folder `onnx` would be imported where ONNX's package is missing
     "conformance": {"conformance"},

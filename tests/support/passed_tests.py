@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 
-INDEPENDENT = ("cast", "loss", "native", "quantize", "reference", "spec", "teaching")
+from support.paths import TESTS
+
+INDEPENDENT = ("loss", "native", "ops/blocks", "ops/cast", "ops/quantize", "reference", "spec", "teaching")
 """Folders of tests whose result does not depend on packages that may be missing: with one of them, a test has a
 parameter of its own, or it is skipped without it."""
 
-MIXED = ("checkpoints", "cli", "conformance", "cuda", "explorer", "libraries", "package", "programs", "proof")
+MIXED = (
+    "arrays", "backends", "checkpoints", "cli", "conformance", "explorer", "ops", "programs", "project", "proof",
+    "torch_ops",
+)  # fmt: skip
 """Folders of which the same holds for modules that name no such package, nor look for one."""
 
 _LOOKS_FOR_A_PACKAGE = re.compile(r"\b(importorskip|optional|sys\.modules|find_spec|subprocess)\b")
@@ -21,10 +26,13 @@ _LOOKS_FOR_A_PACKAGE = re.compile(r"\b(importorskip|optional|sys\.modules|find_s
 @functools.cache
 def is_independent(path: Path) -> bool:
     """Return whether no optional package changes the result of the tests of a module."""
-    folders, folder = path.parent.parent.name, path.parent.name
-    if folders != "tests" or folder not in (*INDEPENDENT, *MIXED):
-        return False
-    return folder in INDEPENDENT or not _LOOKS_FOR_A_PACKAGE.search(path.read_text(encoding="utf-8"))
+    if _within(path, INDEPENDENT):
+        return True
+    return _within(path, MIXED) and not _LOOKS_FOR_A_PACKAGE.search(path.read_text(encoding="utf-8"))
+
+
+def _within(path: Path, folders: tuple[str, ...]) -> bool:
+    return any(TESTS / folder in path.parents for folder in folders)
 
 
 class _Record:

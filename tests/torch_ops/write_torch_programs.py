@@ -1,6 +1,6 @@
 """Write the programs that test_torch_programs.py loads: a call of every operator of torch, exported and traced.
 
-`PYTHONPATH=tests python tests/libraries/write_torch_programs.py VERSION`, run with the lowprec to be kept.
+`PYTHONPATH=tests python tests/torch_ops/write_torch_programs.py VERSION`, run with the lowprec to be kept.
 The files of 0.2.0 were written on commit e334a53.
 """
 

@@ -12,7 +12,7 @@ enum { LP_RUNS = LP_PREPARED / 16 + 1 }; /* no fewer than their runs */
 
 /* 1 / scale as the sum of two float32. Then x * high + x * low, of which only the sum is rounded, needs no correction:
    it is off by less than 1/2 + 2**-22 units. For which quotients this could change a code is said at lp_float_quotient,
-   and tests/quantize/test_quotients.py has all of them. limit is the largest x that is worth a division: beyond it
+   and tests/ops/quantize/test_quotients.py has all of them. limit is the largest x that is worth a division: beyond it
    x * low may be infinite. */
 typedef struct {
     lp_floats high, low, limit;

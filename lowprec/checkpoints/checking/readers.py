@@ -1,7 +1,7 @@
 """What engines do not read of weights that are stored as their layout says, or read wrongly: known versions of them.
 
 tests/checkpoints/check_readers.py runs these versions on what recipes write, and docs/checkpoints/readers.md has its
-table, with which tests/checkpoints/test_readers.py compares this module.
+table, with which tests/checkpoints/checking/test_readers.py compares this module.
 """
 
 from __future__ import annotations

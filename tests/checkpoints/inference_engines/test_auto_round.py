@@ -24,7 +24,7 @@ from lowprec.checkpoints.files.errors import FileError
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
-GOLDEN = Path(__file__).parent / "golden" / "auto_round"
+GOLDEN = Path(__file__).parents[1] / "golden" / "auto_round"
 DIGESTS = json.loads((GOLDEN / "digests.json").read_text(encoding="utf-8"))
 NAMES = [name for name in DIGESTS if name != "versions"]
 SYMMETRIC = (

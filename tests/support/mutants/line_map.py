@@ -22,7 +22,9 @@ STORE = ROOT / ".mutants"
 """Not in git: `check_mutants.py --map` makes it anew."""
 
 GROUPS = {  # what is run under coverage at once: the arguments of pytest
-    **{path.name: [f"tests/{path.name}"] for path in sorted((ROOT / "tests").iterdir()) if any(path.glob("test_*.py"))},
+    **{
+        path.name: [f"tests/{path.name}"] for path in sorted((ROOT / "tests").iterdir()) if any(path.rglob("test_*.py"))
+    },
     "doctests": ["lowprec", "docs", "README.md"],
 }
 EXCLUDED = ("test_browser", "browser")  # tests of these files are too slow to be run per mutant

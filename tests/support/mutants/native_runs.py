@@ -32,20 +32,21 @@ setup["setup"](
 # The tests of a file: those of the first pattern that it matches. The quick ones come first, and the first failure ends
 # a run.
 _CASTS = [
-    "tests/cast/test_cast_layouts.py", "tests/native/test_programs.py", "tests/spec/test_packing.py",
-    "tests/cast/test_cast_sweeps.py", "tests/native/test_fused_loops.py",
+    "tests/ops/cast/test_cast_layouts.py", "tests/native/test_programs.py", "tests/spec/test_packing.py",
+    "tests/ops/cast/test_cast_sweeps.py", "tests/native/test_fused_loops.py",
 ]  # fmt: skip
-_BLOCKS = ["tests/quantize/test_whole_blocks.py", "tests/quantize/test_mx.py", "tests/quantize/test_nvfp4.py"]
+_BLOCKS = ["tests/ops/blocks/test_whole_blocks.py", "tests/ops/blocks/test_mx.py", "tests/ops/blocks/test_nvfp4.py"]
 _QUOTIENTS = [
-    "tests/quantize/test_quotients.py", "tests/native/test_fused_scales.py", "tests/quantize/test_quantize_layouts.py",
+    "tests/ops/quantize/test_quotients.py", "tests/native/test_fused_scales.py",
+    "tests/ops/quantize/test_quantize_layouts.py",
 ]  # fmt: skip
 _ROUNDINGS = ["tests/native/test_rounding_loops.py", "tests/native/test_stochastic_loops.py"]
 _ERRORS = [
-    "tests/loss/test_error_stats.py", "tests/loss/test_scaled_stats.py", "tests/quantize/test_quantize_errors.py",
+    "tests/loss/test_error_stats.py", "tests/loss/test_scaled_stats.py", "tests/ops/quantize/test_quantize_errors.py",
 ]  # fmt: skip
 _CALLS = [
-    "tests/quantize/test_known_calls.py", "tests/quantize/test_known_calls_refused.py",
-    "tests/quantize/test_scale_layouts_fused.py",
+    "tests/backends/test_known_calls.py", "tests/backends/test_known_calls_refused.py",
+    "tests/ops/quantize/test_scale_layouts_fused.py",
 ]  # fmt: skip
 _THREADS = [
     "tests/native/test_threads.py",
@@ -53,30 +54,30 @@ _THREADS = [
     "tests/native/test_prefetch_choice.py",
 ]
 TESTS = {
-    "*/vector_kernels/round.h": [*_ROUNDINGS, "tests/cast/test_rounding_against_peers.py"],
+    "*/vector_kernels/round.h": [*_ROUNDINGS, "tests/ops/cast/test_rounding_against_peers.py"],
     "*/vector_kernels/packing.h": ["tests/spec/test_packing.py", "tests/native/test_vector_loops.py"],
-    "*/vector_kernels/mx_nvfp4_blocks.h": [*_BLOCKS, "tests/checkpoints/test_block_loops.py"],
+    "*/vector_kernels/mx_nvfp4_blocks.h": [*_BLOCKS, "tests/native/test_block_loops.py"],
     "*/vector_kernels/quantize.h": _QUOTIENTS,
     "*/instruction_sets/*": [*_CASTS, *_QUOTIENTS],
     "*/philox.h": ["tests/reference/test_philox.py", *_ROUNDINGS, *_BLOCKS],
     "*rounding*": _ROUNDINGS,
     "*/scalar_kernels.h": [*_CASTS, "tests/spec/test_convertible_formats.py"],
     "*/scalar_block_kernels.h": _BLOCKS,
-    "*/block_*.pxi*": [*_BLOCKS, "tests/quantize/test_block_arguments.py"],
-    "*/ggml_*": ["tests/checkpoints/test_block_loops.py"],
+    "*/block_*.pxi*": [*_BLOCKS, "tests/ops/blocks/test_block_arguments.py"],
+    "*/ggml_*": ["tests/native/test_block_loops.py"],
     "*/error_*": _ERRORS,
     "*/scaled_stats.pxi": _ERRORS,
-    "*/range*": ["tests/quantize/test_scales.py", "tests/quantize/test_dynamic_quantize.py"],
-    "*/torch_tensors.pxi": ["tests/libraries/test_small_calls.py", "tests/libraries/test_torch_tensor_kinds.py"],
+    "*/range*": ["tests/ops/quantize/test_scales.py", "tests/ops/quantize/test_dynamic_quantize.py"],
+    "*/torch_tensors.pxi": ["tests/backends/test_small_calls.py", "tests/arrays/test_torch_tensor_kinds.py"],
     "*/call_cache.pxi": [
         "tests/native/test_entry_points.py",
-        "tests/libraries/test_small_calls.py",
+        "tests/backends/test_small_calls.py",
         *_CALLS,
-        "tests/quantize/test_known_scales.py",
+        "tests/backends/test_known_scales.py",
         *_QUOTIENTS,
     ],
-    "*/array_calls.pxi": ["tests/quantize/test_known_scales.py"],
-    "*/scale_formulas.pxi": ["tests/quantize/test_scales.py", "tests/quantize/test_nvfp4.py"],
+    "*/array_calls.pxi": ["tests/backends/test_known_scales.py"],
+    "*/scale_formulas.pxi": ["tests/ops/quantize/test_scales.py", "tests/ops/blocks/test_nvfp4.py"],
     "*/scale*": [*_QUOTIENTS, *_CALLS],
     "*/repeat_scales.pxi": [*_QUOTIENTS, *_CALLS],
     "*/stream_*": [*_THREADS, *_CASTS],
