@@ -36,6 +36,7 @@ __all__ = ["ToFormat"]
 CACHE_SCALES = (".k_scale", ".v_scale")
 """Names of scales of the key and value cache, which a model without quantization does not have."""
 
+_RAW = "(`exclude` keeps tensors as they are, `raw` converts all the same)"
 _ALL, _NONE = NamePatterns("include"), NamePatterns("exclude")
 
 
@@ -81,9 +82,6 @@ def _check_integers(rules: ElementRules) -> None:
             "`scale` must be tensor, axis:N or block:B for an integer format, or nearly every weight becomes 0; "
             f"got none, to {rules.to.name} (`raw` converts all the same)"
         )
-
-
-_RAW = "(`exclude` keeps tensors as they are, `raw` converts all the same)"
 
 
 def _check_companions(

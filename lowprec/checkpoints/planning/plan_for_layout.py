@@ -152,16 +152,16 @@ class ToLayout:
             raise FileError(f"{container.path}: {why}")
         reader = TensorReader()
         try:
-            relabelled = Relabelled(name, reader, _is_weight_only(description))
+            renamed = RenamedWeights(name, reader, _is_weight_only(description))
             for weight in weights:
-                relabelled.add(weight)
+                renamed.add(weight)
         finally:
             reader.close()
         known = {tensor.name for weight in weights for tensor in weight.tensors}
         check_part(container, (tensor for tensor in container.tensors if tensor.name not in known))
         plan, ignore = ConversionPlan(), set(_ignored(description, name))
-        for tensor in (one for one in container.tensors if one.name not in relabelled.left_out):
-            operation = relabelled.operations.get(tensor.name)
+        for tensor in (one for one in container.tensors if one.name not in renamed.left_out):
+            operation = renamed.operations.get(tensor.name)
             if operation is None:
                 ignore.add(linear_module(tensor))
             plan.add(operation or Copy(tensor), "not quantized" if operation is None else _change(operation))
@@ -169,19 +169,19 @@ class ToLayout:
         plan.misfits = find_descriptions(container)
         quantized = {split(weight.name)[0][:-1] for weight in weights}
         ignore.add(kept_head(model_config(container), [one.name for one in container.tensors], quantized))
-        scheme, static = relabelled.kind
+        scheme, static = renamed.kind
         fp8_cache = _has_fp8_cache(container, description, name)
         listed = LAYOUTS[name].listed(ignore - {""}, quantized)
         plan.descriptions = LAYOUTS[name].describe(scheme, static, listed, fp8_cache)
-        plan.remarks.append(relabelled.remark())
-        if relabelled.left_out:
-            plan.remarks.append(f"scales of inputs are left out ({len(relabelled.left_out)}): inputs are not quantized")
+        plan.remarks.append(renamed.remark())
+        if renamed.left_out:
+            plan.remarks.append(f"scales of inputs are left out ({len(renamed.left_out)}): inputs are not quantized")
         if isinstance(container, SafetensorsFile):
             plan.remarks.append(f"config.json of the model must say how it is quantized: {name}")
         return plan
 
 
-class Relabelled:
+class RenamedWeights:
     """What becomes of the tensors of weights.
 
     Attributes
