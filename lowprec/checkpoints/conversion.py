@@ -1,4 +1,4 @@
-"""Converting a whole checkpoint: the public function, and the order in which things are done."""
+"""`convert`: its documentation, and its stages: plan, arrange, run, publish."""
 
 from __future__ import annotations
 
@@ -6,47 +6,29 @@ import inspect
 import os
 import time
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from ..spec.operator_versions import NEWEST
 from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, NaNName, OverflowName, RoundingName, RoundModeName
-from ..spec.scalar_arguments import as_flag, as_path, shown
 from ..spec.scale_rules import ScaleRuleName
-from .containers.model_config import (
-    ADAPTER,
-    add_descriptions,
-    description_changes,
-    is_adapter,
-    remove_descriptions,
-    set_dtype,
-)
+from .containers.container import Container
+from .containers.model_config import add_descriptions, description_changes, remove_descriptions, set_dtype
 from .containers.registry import open_container
 from .containers.target_path import check_target
 from .conversion_report import Report
-from .convert_arguments import (
-    ROUNDING,
-    as_number_format,
-    as_patterns,
-    as_scale_rule,
-    as_thread_count,
-    check_defaults,
-    describe_job,
-    make_element_rules,
-)
+from .convert_arguments import Request, describe_job, request_of
 from .execution.runners import Cluster, Runner, Threads
 from .execution.steps import Steps
-from .files.atomic_output import Staging, check_space
-from .files.errors import FileError, naming
+from .files.atomic_output import OutputFiles, Staging, check_space
+from .files.errors import naming
 from .files.resume import ResumableStaging
-from .memory_limit import BASE, PER_TENSOR, Limits, check_least, choose_chunks, parse_size
-from .planning.plan_for_fnuz import plan_code_change
-from .planning.plan_for_format import plan_conversion
-from .planning.plan_for_layout import LAYOUTS, plan_relabel
-from .planning.plan_for_recipe import plan_recipe
-from .progress import Callback, ProgressName, as_progress, make_progress
-from .recipes import CodeChange, choose_scale_rule, find_change, find_recipe
+from .memory_limit import BASE, PER_TENSOR, Limits, choose_chunks, parse_size
+from .planning.conversion_plan import ConversionPlan
+from .progress import Callback, Progress, ProgressName, make_progress
 
 __all__ = ["LayoutName", "RecipeName", "convert", "parse_size"]
 
@@ -228,95 +210,73 @@ def convert(
     >>> folder.cleanup()
     """
     started, arguments = time.monotonic(), dict(locals())
-    names = ("saturate", "round_mode", "opset", *ROUNDING, "scale", "scale_format", "scale_rule", "raw", "source")
-    options = {name: arguments[name] for name in (*names, "include", "exclude")}
-    chosen = None if recipe is None else find_change(recipe) or find_recipe(recipe)
-    target = None
-    if layout is not None or chosen is not None:
-        other: dict[str, object] = {"recipe": recipe} if layout is not None else {}
-        defaults = {name: one.default for name, one in inspect.signature(convert).parameters.items()}
-        other |= {name: value for name, value in options.items() if layout is not None or name != "scale_rule"}
-        check_defaults("recipe" if layout is None else "layout", {"to": to, **other}, defaults)
-    elif to is None:
-        raise ValueError("`to` must be a format unless there is a `recipe` or a `layout`; got None")
-    else:
-        target = as_number_format(to, "to")
-    if chosen is not None and scale_rule is not None:
-        chosen = choose_scale_rule(chosen, as_scale_rule(scale_rule))
-    if layout is not None and not (isinstance(layout, str) and layout in LAYOUTS):
-        raise ValueError(f"`layout` must be one of {', '.join(LAYOUTS)}; got {shown(layout)}")
-    kept, added = as_patterns(keep, "keep"), as_patterns(also, "also")
-    for value, patterns in ((keep, kept), (also, added)):
-        if patterns and chosen is None:
-            text = f"`{patterns.parameter}` must be empty unless there is a `recipe`; got {shown(value)}"
-            raise ValueError(text)
-    raw, dry_run, overwrite = as_flag(raw, "raw"), as_flag(dry_run, "dry_run"), as_flag(overwrite, "overwrite")
-    verify, follow_links = as_flag(verify, "verify"), as_flag(follow_links, "follow_links")
-    resume, part = as_flag(resume, "resume"), as_flag(part, "part")
-    shown_by = as_progress(progress)
-    memory, n = parse_size(max_memory), as_thread_count(threads)
-    check_least(memory)
-    path, new = as_path(src, "src"), as_path(dst, "dst")
-    numbers = None if source is None else as_number_format(source, "source")
-    rules = None if target is None else make_element_rules(target, options)
-    container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory), part=part)
-    if target is None and is_adapter(container):
-        raise FileError(f"{path}: {ADAPTER}")
-    with naming(path):
-        if layout is not None:
-            plan = plan_relabel(container, layout)
-        elif isinstance(chosen, CodeChange):
-            plan = plan_code_change(container, chosen, kept, added)
-        elif chosen is not None:
-            plan = plan_recipe(container, chosen, kept, added)
-        elif rules is not None:
-            plan = plan_conversion(
-                container, rules, as_patterns(include, "include"), as_patterns(exclude, "exclude"), raw
-            )
-        tensor_count = max(len(container.tensors), len(plan.tensor_plans))
-        n, chunk_bytes = choose_chunks(
-            [one.operation for one in plan.tensor_plans], memory, n, BASE + PER_TENSOR * tensor_count
-        )
+    request = request_of(arguments, inspect.signature(convert).parameters)
+    container, plan, threads, chunk_bytes = _plan(request)
+    real, files = _arrange(request, container, plan)
+    report = Report(
+        str(request.src),
+        str(request.dst),
+        request.conversion.target,
+        request.dry_run,
+        verified=request.verify and not request.dry_run,
+    )
+    report.add(plan)
+    report.rules = dict(request.conversion.rules)
+    report.descriptions = description_changes(container, plan.misfits)
+    if not request.dry_run:
+        display = make_progress(request.progress, plan.passes_nbytes * (1 + request.verify))
+        staging = Staging(files, real, request.overwrite)
+        if request.resume:
+            job = describe_job(arguments, container)
+            staging = ResumableStaging(files, real, request.overwrite, job, display.say)
+        with closing(display), closing(_runner(request, threads)) as runner, naming(request.src), staging:
+            steps = Steps(plan, files, staging, runner, chunk_bytes)
+            _run(request, steps, staging, display)
+            staging.publish(container.publish)
+        report.remarks += staging.remarks
+        report.set_results(steps.tensor_stats, steps.seconds, time.monotonic() - started)
+    return report
+
+
+def _plan(request: Request) -> tuple[Container, ConversionPlan, int, int]:
+    """Open the source, and decide what becomes of every tensor; return how many threads, and how many bytes a chunk."""
+    limits = Limits(request.max_memory)
+    container = open_container(
+        request.src, request.source, follow_links=request.follow_links, limits=limits, part=request.part
+    )
+    with naming(request.src):
+        plan = request.conversion.plan(container)
+        operations = [one.operation for one in plan.tensor_plans]
+        reserved = BASE + PER_TENSOR * max(len(container.tensors), len(operations))
+        threads, chunk_bytes = choose_chunks(operations, request.max_memory, request.threads, reserved)
     plan.remarks += container.remarks
     if container.part and plan.descriptions:
         plan.remarks.append("what config.json says of modules that are not quantized is true of this part alone")
-    real = check_target(container, new, overwrite)
+    return container, plan, threads, chunk_bytes
+
+
+def _arrange(request: Request, container: Container, plan: ConversionPlan) -> tuple[Path, OutputFiles]:
+    """Check the target, and return where it is and the files that will be there, config.json edited."""
+    real = check_target(container, request.dst, request.overwrite)
     remove_descriptions(container, plan.misfits)
     if plan.dtype:
         set_dtype(container, plan.dtype)
     add_descriptions(container, plan.descriptions)
-    files = container.arrange(plan.outputs, real, overwrite)
-    if dry_run or not resume:
+    files = container.arrange(plan.outputs, real, request.overwrite)
+    if request.dry_run or not request.resume:
         check_space(files, real)
-    report = Report(
-        str(path), str(new), target.name if target else str(recipe or layout), dry_run, verified=verify and not dry_run
-    )
-    report.add(plan)
-    if rules is not None:
-        report.rules = rules.described()
-    elif scale_rule is not None:
-        report.rules = {"scale_rule": scale_rule}
-    report.descriptions = description_changes(container, plan.misfits)
-    if not dry_run:
-        display = make_progress(shown_by, plan.passes_nbytes * (1 + verify))
-        staging = Staging(files, real, overwrite)
-        if resume:
-            staging = ResumableStaging(files, real, overwrite, describe_job(arguments, container), display.say)
-        try:
-            runner: Runner = Cluster(dask, n) if dask is not None else Threads(n)
-            try:
-                with naming(path), staging:
-                    steps = Steps(plan, files, staging, runner, chunk_bytes)
-                    steps.convert(display)
-                    display.phase("writing to the disk")
-                    staging.seal()
-                    if verify:
-                        steps.verify(display)
-                    staging.publish(container.publish)
-            finally:
-                runner.close()
-        finally:
-            display.close()
-        report.remarks += staging.remarks
-        report.set_results(steps.tensor_stats, steps.seconds, time.monotonic() - started)
-    return report
+    return real, files
+
+
+def _runner(request: Request, threads: int) -> Runner:
+    """Return what carries out the work."""
+    return Threads(threads) if request.dask is None else Cluster(request.dask, threads)
+
+
+def _run(request: Request, steps: Steps, staging: Staging, display: Progress) -> None:
+    """Convert every tensor, have everything on the disk, and compare it where that is asked for."""
+    steps.convert(display)
+    display.phase("writing to the disk")
+    staging.seal()
+    if request.verify:
+        steps.verify(display)

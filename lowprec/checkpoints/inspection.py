@@ -27,13 +27,12 @@ from .files.errors import FileError
 from .inference_engines import deepseek_fp8, gguf, quantized_weights
 from .memory_limit import Limits, parse_size
 from .operations.dequantize import Dequantize
-from .planning.plan_for_format import plan_conversion
+from .planning.plan_for_format import ToFormat
 from .progress import size_text
 from .schemes.cast import ElementRules
 from .schemes.scheme import Scheme, scheme_name, scheme_text
 from .weights.companion_tensors import find_companions, find_tool
 from .weights.quantized_weight import Weight
-from .weights.tensor_selection import NamePatterns
 
 __all__ = [
     "Entry", "TensorInfo", "as_text", "contents_text", "grouped_scheme", "info_of", "inspect",
@@ -43,7 +42,7 @@ __all__ = [
 SMALL = 0.02
 """The share of all bytes below which the format of plain tensors is not named."""
 
-_RULES = ElementRules(BFLOAT16, True, None, NEWEST)
+_TO_BFLOAT16 = ToFormat(ElementRules(BFLOAT16, True, None, NEWEST))
 
 _FAMILIES = (
     (re.compile(r"_scales?_inv$"), "DeepSeek"), (re.compile(r"\.scale$"), "DeepSeek V4"),
@@ -147,7 +146,7 @@ def headline(container: Container) -> str:
         if unread:
             weights, why = quantized_weights(container), _why_unread(unread)
         elif not container.codes_suffix:
-            plan = plan_conversion(container, _RULES, NamePatterns("include"), NamePatterns("exclude"))
+            plan = _TO_BFLOAT16.plan(container)
             nbytes = sum(one.nbytes for one in plan.outputs)
             weights = [one.operation.weight for one in plan.tensor_plans if isinstance(one.operation, Dequantize)]
     except (FileError, ValueError) as error:

@@ -83,3 +83,12 @@ def test_a_recipe_for_other_containers(tmp_path: Path) -> None:
         FileError, match=r"x\.npz: must be a \.safetensors file, or a folder of \.safetensors files, for fp8-dynamic"
     ):
         convert(tmp_path / "x.npz", tmp_path / "y.npz", recipe="fp8-dynamic")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"to": "bfloat16", "include": 3}, {"to": "bfloat16", "exclude": "re:("}, {"recipe": "fnuz", "also": "*"}],
+)
+def test_before_anything_is_opened(options: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"`{list(options)[-1]}` must be"):
+        convert(tmp_path / "missing.safetensors", tmp_path / "y.safetensors", **options)

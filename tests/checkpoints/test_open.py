@@ -39,7 +39,6 @@ from support.typed_tensors import (
 
 import lowprec as lp
 from lowprec.checkpoints import Checkpoint
-from lowprec.checkpoints import checkpoint as value_reader
 from lowprec.checkpoints.containers.container import TensorReader
 
 torch: Any = optional("torch")
@@ -103,7 +102,7 @@ def test_blocks(to: str, rows: slice | None) -> None:
 @pytest.mark.parametrize("chunk", [1, 40, 1 << 21])
 def test_gpt_oss(chunk: int, rows: slice | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hugging Face's last two axes are exchanged; rows are experts."""
-    monkeypatch.setattr(value_reader, "CHUNK", chunk)
+    monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", chunk)
     codes = np.random.default_rng(3).integers(0, 16, (4, 10, 96))
     scales = np.random.default_rng(4).integers(110, 140, (4, 10, 3), np.uint8)
     tensors = {E + "gate_up_proj_blocks": nibbles(codes).reshape(4, 10, 3, 16), E + "gate_up_proj_scales": scales}
@@ -120,7 +119,7 @@ def test_gpt_oss(chunk: int, rows: slice | None, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("rows", [None, slice(1, 2)])
 def test_experts_and_their_rows(rows: slice | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(value_reader, "CHUNK", 16)
+    monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", 16)
     codes, scales = random_codes((3, 4, 8)), random_scales((3, 4, 1))
     shards = {"a.safetensors": {E + "w": codes, E + "w_scale": scales}}
     folder = write_model(Path("in"), shards, {"quantization_config": {"quant_method": "fp8"}})
@@ -184,7 +183,7 @@ def test_our_own_files(kind: str, scale: str) -> None:
 @pytest.mark.parametrize("name", ["comfy/comfy-nvfp4.safetensors", "comfy/padded.safetensors", "modelopt/NVFP4"])
 def test_what_convert_makes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scales in tiles, high nibbles first, padded rows: any rows are those of the whole."""
-    monkeypatch.setattr(value_reader, "CHUNK", 4096)
+    monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", 4096)
     out = "out" if (GOLDEN / name).is_dir() else "out.safetensors"
     lp.convert(GOLDEN / name, out, to="float32")
     plain = read_tensors(Path(out))
@@ -234,7 +233,7 @@ def test_arrays_of_every_order() -> None:
 
 @pytest.mark.parametrize("chunk", [8, 1 << 21])
 def test_packed_codes_of_rows_that_end_within_a_byte(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(value_reader, "CHUNK", chunk)
+    monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", chunk)
     codes = np.random.default_rng(5).integers(0, 16, (14, 3))
     content = nibbles(codes.reshape(1, -1)).tobytes()
     raw_file(Path("x.safetensors"), {"w": {"dtype": "F4", "shape": [14, 3], "data_offsets": [0, 21]}}, content)
@@ -271,7 +270,7 @@ def test_nothing_is_read_before_it_is_asked_for(bytes_read: list[int]) -> None:
 
 
 def test_memory_is_that_of_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(value_reader, "CHUNK", 1 << 16)
+    monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", 1 << 16)
     codes = np.zeros((2048, 2048), np.uint8).view(F8)
     tensors = {W: codes, W + "_scale_inv": np.ones((16, 16), np.float32), "wide": np.zeros((2048, 2048), np.float32)}
     folder = write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": FP8})

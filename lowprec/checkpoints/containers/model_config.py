@@ -15,7 +15,7 @@ from .folder import Folder
 from .safetensors_file import SafetensorsFile
 
 __all__ = [
-    "ADAPTER", "EXPERTS", "HF_QUANT_CONFIG", "Description", "add_descriptions", "description_changes",
+    "ADAPTER", "EXPERTS", "HF_QUANT_CONFIG", "Description", "add_descriptions", "check_model", "description_changes",
     "find_descriptions", "hidden_size", "is_adapter", "layer_descriptions", "model_config", "model_type",
     "quantization_of", "read_description", "remove_descriptions", "set_dtype", "without_descriptions",
 ]  # fmt: skip
@@ -384,3 +384,9 @@ def is_adapter(container: Container) -> bool:
     if isinstance(container, Folder) and ADAPTER_CONFIG in container.others:
         return all(one.path.name.startswith(ADAPTER_FILES) for one in container.files)
     return bool(container.tensors) and all(ADAPTER_MARK in one.name for one in container.tensors)
+
+
+def check_model(container: Container) -> None:
+    """Raise FileError for an adapter."""
+    if is_adapter(container):
+        raise FileError(f"{container.path}: {ADAPTER}")

@@ -24,6 +24,9 @@ BROKEN_ZIP = (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, z
 RuntimeError stands for the last two: for a password, and (a subclass of it) for an unknown way of packing.
 """
 
+_PARTS = ("'", '"', "AWQ: ", "GPTQ: ", "config.json: ")
+"""How errors begin that are about a part of a checkpoint: the name of a tensor, or what says how one is read."""
+
 
 class FileError(OSError):
     """A file that cannot be read, written or converted; the message is one line that names it.
@@ -75,7 +78,3 @@ def naming(path: Path) -> Iterator[None]:
         if str(path) in text or not text.startswith(_PARTS):
             raise
         raise type(error)(f"{path}: {text}") from None
-
-
-_PARTS = ("'", '"', "AWQ: ", "GPTQ: ", "config.json: ")
-"""How errors begin that are about a part of a checkpoint: the name of a tensor, or what says how one is read."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,11 +30,14 @@ from ..weights.quantized_weight import Weight
 from ..weights.tensor_selection import NamePatterns
 from .conversion_plan import ConversionPlan, check_names
 
-__all__ = ["plan_conversion"]
+__all__ = ["ToFormat"]
 
 
 CACHE_SCALES = (".k_scale", ".v_scale")
 """Names of scales of the key and value cache, which a model without quantization does not have."""
+
+_RAW = "(`exclude` keeps tensors as they are, `raw` converts all the same)"
+_ALL, _NONE = NamePatterns("include"), NamePatterns("exclude")
 
 
 def _why_left_out(name: str, include: NamePatterns, exclude: NamePatterns) -> str:
@@ -79,9 +82,6 @@ def _check_integers(rules: ElementRules) -> None:
             "`scale` must be tensor, axis:N or block:B for an integer format, or nearly every weight becomes 0; "
             f"got none, to {rules.to.name} (`raw` converts all the same)"
         )
-
-
-_RAW = "(`exclude` keeps tensors as they are, `raw` converts all the same)"
 
 
 def _check_companions(
@@ -182,71 +182,95 @@ def _check_unscaled(others: Sequence[StoredTensor], chosen: set[str]) -> list[st
     return [f"{first} has no scales; it is converted by value{and_so_text(len(unscaled) - 1, 'is', 'are')}"]
 
 
-def plan_conversion(
-    container: Container,
-    rules: ElementRules,
-    include: NamePatterns,
-    exclude: NamePatterns,
-    raw: bool = False,
-) -> ConversionPlan:
-    """Decide what becomes of every tensor of a container.
+@dataclass(frozen=True, slots=True)
+class ToFormat:
+    """What `to` asks for: tensors of floats in another format, with scales or without.
 
-    Raises FileError where a pattern names nothing, no tensor has the axis of the scales, two tensors would have one
-    name, or, unless `raw`, codes would part with their scales; ValueError, unless `raw`, for integers without scales;
-    and what `lowprec.encode` and `lowprec.quantize_linear` raise for what they cannot do.
+    Attributes
+    ----------
+    elements : ElementRules
+        The format, and how an element gets there.
+    include, exclude : NamePatterns
+        Which tensors are converted.
+    raw : bool
+        Whether codes part with their scales, and integers need none.
     """
-    gguf.check_types(container, copied=False)
-    for patterns in (include, exclude):
-        patterns.check(container.path, (one.name for one in container.tensors))
-    rules = replace(rules, packs=container.packs and is_packable(rules.to))
-    plan = ConversionPlan()
-    checked: set[Any] = set()
-    chosen: set[str] = set()
-    wanted: list[StoredTensor] = []
-    converted: list[StoredTensor] = []
-    found = quantized_weights(container) if dequantizes(rules) and not raw and not container.codes_suffix else []
-    weights = {weight.codes.name: weight for weight in _dequantized(found, include, exclude)}
-    applied = {tensor.name for weight in weights.values() for tensor in weight.tensors}
-    applied |= {one.name for one in container.tensors if weights and one.name.endswith(CACHE_SCALES)}
-    for tensor in container.tensors:
-        if tensor.name in weights:
-            plan.add(Dequantize(weights[tensor.name], rules))
-        if tensor.name in applied:
-            continue
-        why = _why_left_out(tensor.name, include, exclude)
-        if not why:
-            chosen.add(tensor.name)
-            why = _why_kept(tensor)
-        if not why and weights and tensor.fmt is not None and tensor.fmt.bits > rules.to.bits:
-            why = "wider than the target, in a quantized checkpoint"
-        if not why:
-            wanted.append(tensor)
-            why = rules.scaling.problem(tensor.shape, tensor.fortran) if rules.scaling else ""
-        if why or tensor.fmt is None:
-            plan.add(Copy(tensor), why)
-            continue
-        if tensor.fmt not in checked:
-            _check_rules(tensor.fmt, rules)
-            checked.add(tensor.fmt)
-        converted.append(tensor)
-        plan.add(_operation(tensor, tensor.fmt, rules, container.codes_suffix))
-    if rules.scaling is not None:
-        _check_axis(container, rules.scaling, wanted)
-    if converted and not raw:
-        _check_integers(rules)
-    others = [tensor for tensor in container.tensors if tensor.name not in applied]
-    plan.notes = _check_companions(container, others, converted, chosen, raw)
-    if not raw:
-        check_part(container, [tensor for tensor in others if tensor.name in chosen], f" {_RAW}")
-    if weights:
-        plan.misfits = find_descriptions(container)
-        plan.remarks = _check_unscaled(others, chosen)
-        plan.dtype = rules.to.name
-    else:
-        plan.misfits, left_out = _check_descriptions(container, rules, converted, raw)
-        plan.notes += left_out
-    check_names(container, plan.outputs)
-    return plan
+
+    elements: ElementRules
+    include: NamePatterns = _ALL
+    exclude: NamePatterns = _NONE
+    raw: bool = False
+
+    @property
+    def target(self) -> str:
+        """The name of the format."""
+        return self.elements.to.name
+
+    @property
+    def rules(self) -> Mapping[str, str | int]:
+        """The rules beyond ONNX, for the report."""
+        return self.elements.described()
+
+    def plan(self, container: Container) -> ConversionPlan:
+        """Decide what becomes of every tensor of a container.
+
+        Raises FileError where a pattern names nothing, no tensor has the axis of the scales, two tensors would have one
+        name, or, unless `raw`, codes would part with their scales; ValueError, unless `raw`, for integers without
+        scales; and what `lowprec.encode` and `lowprec.quantize_linear` raise for what they cannot do.
+        """
+        gguf.check_types(container, copied=False)
+        include, exclude, raw = self.include, self.exclude, self.raw
+        for patterns in (include, exclude):
+            patterns.check(container.path, (one.name for one in container.tensors))
+        rules = replace(self.elements, packs=container.packs and is_packable(self.elements.to))
+        plan = ConversionPlan()
+        checked: set[Any] = set()
+        chosen: set[str] = set()
+        wanted: list[StoredTensor] = []
+        converted: list[StoredTensor] = []
+        found = quantized_weights(container) if dequantizes(rules) and not raw and not container.codes_suffix else []
+        weights = {weight.codes.name: weight for weight in _dequantized(found, include, exclude)}
+        applied = {tensor.name for weight in weights.values() for tensor in weight.tensors}
+        applied |= {one.name for one in container.tensors if weights and one.name.endswith(CACHE_SCALES)}
+        for tensor in container.tensors:
+            if tensor.name in weights:
+                plan.add(Dequantize(weights[tensor.name], rules))
+            if tensor.name in applied:
+                continue
+            why = _why_left_out(tensor.name, include, exclude)
+            if not why:
+                chosen.add(tensor.name)
+                why = _why_kept(tensor)
+            if not why and weights and tensor.fmt is not None and tensor.fmt.bits > rules.to.bits:
+                why = "wider than the target, in a quantized checkpoint"
+            if not why:
+                wanted.append(tensor)
+                why = rules.scaling.problem(tensor.shape, tensor.fortran) if rules.scaling else ""
+            if why or tensor.fmt is None:
+                plan.add(Copy(tensor), why)
+                continue
+            if tensor.fmt not in checked:
+                _check_rules(tensor.fmt, rules)
+                checked.add(tensor.fmt)
+            converted.append(tensor)
+            plan.add(_operation(tensor, tensor.fmt, rules, container.codes_suffix))
+        if rules.scaling is not None:
+            _check_axis(container, rules.scaling, wanted)
+        if converted and not raw:
+            _check_integers(rules)
+        others = [tensor for tensor in container.tensors if tensor.name not in applied]
+        plan.notes = _check_companions(container, others, converted, chosen, raw)
+        if not raw:
+            check_part(container, [tensor for tensor in others if tensor.name in chosen], f" {_RAW}")
+        if weights:
+            plan.misfits = find_descriptions(container)
+            plan.remarks = _check_unscaled(others, chosen)
+            plan.dtype = rules.to.name
+        else:
+            plan.misfits, left_out = _check_descriptions(container, rules, converted, raw)
+            plan.notes += left_out
+        check_names(container, plan.outputs)
+        return plan
 
 
 def _operation(tensor: StoredTensor, fmt: Format, rules: ElementRules, suffix: str) -> Operation:

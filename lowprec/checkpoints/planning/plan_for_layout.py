@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ...ops.encode_pack import decode
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32
 from ..containers.container import Container, StoredTensor, TensorReader
 from ..containers.folder import Folder
-from ..containers.model_config import find_descriptions, model_config, quantization_of
+from ..containers.model_config import check_model, find_descriptions, model_config, quantization_of
 from ..containers.safetensors_file import SafetensorsFile
 from ..files.errors import FileError
 from ..inference_engines import compressed_tensors, modelopt, quantized_weights
@@ -31,7 +31,7 @@ from ..weights.quantized_weight import Weight, fail, read_tensor, split
 from ..weights.tensor_selection import kept_head, linear_module
 from .conversion_plan import ConversionPlan, check_names
 
-__all__ = ["LAYOUTS", "plan_relabel"]
+__all__ = ["LAYOUTS", "ToLayout"]
 
 
 EXPRESSION = "re:"
@@ -118,51 +118,70 @@ LAYOUTS = {
 """The layouts that `convert` writes without quantizing anything, by the names that its parameter takes."""
 
 
-def plan_relabel(container: Container, name: str) -> ConversionPlan:
-    """Decide what becomes of every tensor where a quantized checkpoint gets another layout.
+@dataclass(frozen=True, slots=True)
+class ToLayout:
+    """What `layout` asks for: a quantized checkpoint as other engines name it.
 
-    Raises FileError where the container is of another kind, is not quantized, has that layout already, or has weights,
-    or a cache, that the layout has no names for.
+    Attributes
+    ----------
+    target : str
+        The name of the layout.
+    rules : mapping
+        Empty, for the report: nothing is rounded by a rule.
     """
-    if not isinstance(container, (Folder, SafetensorsFile)):
-        raise FileError(f"{container.path}: must be a .safetensors file, or a folder of them, for the layout {name}")
-    description, weights = quantization_of(container), quantized_weights(container)
-    if not weights:
-        tool = find_tool(container)
-        why = tool.text() if tool else f"has no quantized weights that the layout {name} could name"
-        raise FileError(f"{container.path}: {why}")
-    reader = TensorReader()
-    try:
-        relabelled = Relabelled(name, reader, _is_weight_only(description))
-        for weight in weights:
-            relabelled.add(weight)
-    finally:
-        reader.close()
-    known = {tensor.name for weight in weights for tensor in weight.tensors}
-    check_part(container, (tensor for tensor in container.tensors if tensor.name not in known))
-    plan, ignore = ConversionPlan(), set(_ignored(description, name))
-    for tensor in (one for one in container.tensors if one.name not in relabelled.left_out):
-        operation = relabelled.operations.get(tensor.name)
-        if operation is None:
-            ignore.add(linear_module(tensor))
-        plan.add(operation or Copy(tensor), "not quantized" if operation is None else _change(operation))
-    check_names(container, plan.outputs)
-    plan.misfits = find_descriptions(container)
-    quantized = {split(weight.name)[0][:-1] for weight in weights}
-    ignore.add(kept_head(model_config(container), [one.name for one in container.tensors], quantized))
-    scheme, static = relabelled.kind
-    fp8_cache = _has_fp8_cache(container, description, name)
-    listed = LAYOUTS[name].listed(ignore - {""}, quantized)
-    plan.descriptions = LAYOUTS[name].describe(scheme, static, listed, fp8_cache)
-    plan.remarks.append(relabelled.remark())
-    if relabelled.left_out:
-        plan.remarks.append(f"scales of inputs are left out ({len(relabelled.left_out)}): inputs are not quantized")
-    if isinstance(container, SafetensorsFile):
-        plan.remarks.append(f"config.json of the model must say how it is quantized: {name}")
-    return plan
+
+    target: str
+    rules: ClassVar[Mapping[str, str | int]] = {}
+
+    def plan(self, container: Container) -> ConversionPlan:
+        """Decide what becomes of every tensor where a quantized checkpoint gets another layout.
+
+        Raises FileError where the container is of another kind, is not quantized, has that layout already, or has
+        weights, or a cache, that the layout has no names for.
+        """
+        name = self.target
+        check_model(container)
+        if not isinstance(container, (Folder, SafetensorsFile)):
+            raise FileError(
+                f"{container.path}: must be a .safetensors file, or a folder of them, for the layout {name}"
+            )
+        description, weights = quantization_of(container), quantized_weights(container)
+        if not weights:
+            tool = find_tool(container)
+            why = tool.text() if tool else f"has no quantized weights that the layout {name} could name"
+            raise FileError(f"{container.path}: {why}")
+        reader = TensorReader()
+        try:
+            renamed = RenamedWeights(name, reader, _is_weight_only(description))
+            for weight in weights:
+                renamed.add(weight)
+        finally:
+            reader.close()
+        known = {tensor.name for weight in weights for tensor in weight.tensors}
+        check_part(container, (tensor for tensor in container.tensors if tensor.name not in known))
+        plan, ignore = ConversionPlan(), set(_ignored(description, name))
+        for tensor in (one for one in container.tensors if one.name not in renamed.left_out):
+            operation = renamed.operations.get(tensor.name)
+            if operation is None:
+                ignore.add(linear_module(tensor))
+            plan.add(operation or Copy(tensor), "not quantized" if operation is None else _change(operation))
+        check_names(container, plan.outputs)
+        plan.misfits = find_descriptions(container)
+        quantized = {split(weight.name)[0][:-1] for weight in weights}
+        ignore.add(kept_head(model_config(container), [one.name for one in container.tensors], quantized))
+        scheme, static = renamed.kind
+        fp8_cache = _has_fp8_cache(container, description, name)
+        listed = LAYOUTS[name].listed(ignore - {""}, quantized)
+        plan.descriptions = LAYOUTS[name].describe(scheme, static, listed, fp8_cache)
+        plan.remarks.append(renamed.remark())
+        if renamed.left_out:
+            plan.remarks.append(f"scales of inputs are left out ({len(renamed.left_out)}): inputs are not quantized")
+        if isinstance(container, SafetensorsFile):
+            plan.remarks.append(f"config.json of the model must say how it is quantized: {name}")
+        return plan
 
 
-class Relabelled:
+class RenamedWeights:
     """What becomes of the tensors of weights.
 
     Attributes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from ..._notebook_display import and_so_text
@@ -11,7 +11,7 @@ from ...spec.operator_versions import NEWEST
 from ..containers.container import Container, StoredTensor
 from ..containers.folder import Folder
 from ..containers.gguf_file import GgufFile
-from ..containers.model_config import EXPERTS, find_descriptions, hidden_size, model_config, model_type
+from ..containers.model_config import EXPERTS, check_model, find_descriptions, hidden_size, model_config, model_type
 from ..containers.safetensors_file import SafetensorsFile
 from ..files.errors import FileError
 from ..inference_engines import gguf, quantized_weights
@@ -31,9 +31,9 @@ from ..weights.expert_weights import Experts, expert_rows, experts_module_of, wh
 from ..weights.quantized_weight import Weight
 from ..weights.tensor_selection import FORMATS, NamePatterns, kept_head, tied_head
 from .conversion_plan import ConversionPlan, check_names
-from .plan_for_format import plan_conversion
+from .plan_for_format import ToFormat
 
-__all__ = ["plan_recipe"]
+__all__ = ["ToRecipe"]
 
 _KINDS: dict[type, str] = {
     Folder: "a folder of .safetensors files",
@@ -118,63 +118,92 @@ def kept_experts(candidates: Sequence[Candidate]) -> Iterator[str]:
         yield f"{ascii(kept[0].stored)[:80]} is kept ({kept[0].why}){and_so_text(len(kept) - 1, 'is', 'are')}"
 
 
-def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: NamePatterns) -> ConversionPlan:
-    """Decide what a recipe makes of every tensor of a container.
+@dataclass(frozen=True, slots=True)
+class ToRecipe:
+    """What a recipe asks for: the weights of a model quantized, or quantized otherwise.
 
-    Weights that are quantized already go from their codes to those of the recipe: by a step that loses nothing where
-    there is one, else through their values. What the recipe does not quantize becomes what a conversion to bfloat16
-    makes of it or, in a container that says the type of each tensor, stays as it is.
-
-    Raises FileError where the container or its model is of another kind than the recipe is for, or is quantized in an
-    unknown way, a pattern names nothing, no weight is quantized, or one is and another one of its module is kept.
+    Attributes
+    ----------
+    recipe : Recipe
+        How.
+    keep, also : NamePatterns
+        Weights that it does not quantize, and those that it does besides its own.
+    rules : mapping
+        The rules other than its own, for the report.
     """
-    _check_kind(container, recipe)
-    plain = _plain_weights(container) if recipe.mixes_types else _plain_model(container)
-    operations = [one.operation for one in plain.tensor_plans]
-    candidates = find_candidates(operations, recipe.experts, hidden_size(container))
-    names = {name for one in candidates for name in (one.stored, one.tensor.name)}
-    for patterns in (keep, also):
-        patterns.check(container.path, names | {one.name for one in container.tensors})
-    remarks = [*plain.remarks, *kept_experts(candidates)]
-    plan = ConversionPlan(misfits=plain.misfits, remarks=remarks, dtype=plain.dtype)
-    scheme, ignored, modules = recipe.scheme, set(), set()
-    quantized_twice: list[Weight] = []
-    fused: dict[bool, set[str]] = {True: set(), False: set()}
-    for one in candidates:
-        tensor, why = one.tensor, _why_kept(one, recipe, keep, also)
-        module = recipe.ignored(tensor)
-        fused[bool(why)].add(recipe.fused(tensor.name))
-        if why or tensor.fmt is None:
-            for operation in _kept(one.operation, recipe):
-                plan.add(operation, why or "its values are not known")
-            ignored.add(module)
-            continue
-        scheme = recipe.scheme_of(tensor.fmt)
-        layout = tuple(recipe.outputs(tensor.name, recipe.shape_of(tensor), scheme))
-        rows = _rows(one.operation, tensor.fmt, recipe.transposed)
-        step = find_step(rows, scheme, layout) if isinstance(rows, WeightRows) else None
-        if isinstance(rows, WeightRows) and step is None:
-            quantized_twice.append(rows.weight)
-        plan.add(step or Quantize(rows, scheme, recipe.tool, layout, recipe.fused(tensor.name)))
-        modules.add(module)
-    if not modules:
-        found = gguf.types_without_values(container)
-        why = f"; the values of {gguf.types_text(found)} are not known" if found else ""
-        raise FileError(f"{container.path}: has no weight that the recipe {recipe.name} quantizes{why}")
-    ignored.discard("")
-    for module in sorted(ignored & modules):
-        raise FileError(f"{container.path}: engines take all weights of {ascii(module)[:80]} for quantized, or none")
-    config = model_config(container)
-    if head := tied_head(config, modules):
-        said = "config.json says that it is the embedding (tie_word_embeddings)"
-        raise FileError(f"{container.path}: {head} must not be quantized, since {said}")
-    check_names(container, plan.outputs)
-    ignored.add(kept_head(config, [one.name for one in container.tensors], modules))
-    listed = recipe.listed(ignored - {""}, modules)
-    plan.descriptions = {**recipe.describe(scheme, listed), **_experts(plan, scheme)}
-    plan.remarks += _fused_in_part(fused[True] & fused[False])
-    plan.remarks += _remarks(container, recipe, quantized_twice, bool(plan.descriptions))
-    return plan
+
+    recipe: Recipe
+    keep: NamePatterns
+    also: NamePatterns
+    rules: Mapping[str, str | int]
+
+    @property
+    def target(self) -> str:
+        """The name of the recipe."""
+        return self.recipe.name
+
+    def plan(self, container: Container) -> ConversionPlan:
+        """Decide what a recipe makes of every tensor of a container.
+
+        Weights that are quantized already go from their codes to those of the recipe: by a step that loses nothing
+        where there is one, else through their values. What the recipe does not quantize becomes what a conversion to
+        bfloat16 makes of it or, in a container that says the type of each tensor, stays as it is.
+
+        Raises FileError where the container or its model is of another kind than the recipe is for, or is quantized in
+        an unknown way, a pattern names nothing, no weight is quantized, or one is and another one of its module is
+        kept.
+        """
+        recipe, keep, also = self.recipe, self.keep, self.also
+        check_model(container)
+        _check_kind(container, recipe)
+        plain = _plain_weights(container) if recipe.mixes_types else _plain_model(container)
+        operations = [one.operation for one in plain.tensor_plans]
+        candidates = find_candidates(operations, recipe.experts, hidden_size(container))
+        names = {name for one in candidates for name in (one.stored, one.tensor.name)}
+        for patterns in (keep, also):
+            patterns.check(container.path, names | {one.name for one in container.tensors})
+        remarks = [*plain.remarks, *kept_experts(candidates)]
+        plan = ConversionPlan(misfits=plain.misfits, remarks=remarks, dtype=plain.dtype)
+        scheme, ignored, modules = recipe.scheme, set(), set()
+        quantized_twice: list[Weight] = []
+        fused: dict[bool, set[str]] = {True: set(), False: set()}
+        for one in candidates:
+            tensor, why = one.tensor, _why_kept(one, recipe, keep, also)
+            module = recipe.ignored(tensor)
+            fused[bool(why)].add(recipe.fused(tensor.name))
+            if why or tensor.fmt is None:
+                for operation in _kept(one.operation, recipe):
+                    plan.add(operation, why or "its values are not known")
+                ignored.add(module)
+                continue
+            scheme = recipe.scheme_of(tensor.fmt)
+            layout = tuple(recipe.outputs(tensor.name, recipe.shape_of(tensor), scheme))
+            rows = _rows(one.operation, tensor.fmt, recipe.transposed)
+            step = find_step(rows, scheme, layout) if isinstance(rows, WeightRows) else None
+            if isinstance(rows, WeightRows) and step is None:
+                quantized_twice.append(rows.weight)
+            plan.add(step or Quantize(rows, scheme, recipe.tool, layout, recipe.fused(tensor.name)))
+            modules.add(module)
+        if not modules:
+            found = gguf.types_without_values(container)
+            why = f"; the values of {gguf.types_text(found)} are not known" if found else ""
+            raise FileError(f"{container.path}: has no weight that the recipe {recipe.name} quantizes{why}")
+        ignored.discard("")
+        for module in sorted(ignored & modules):
+            raise FileError(
+                f"{container.path}: engines take all weights of {ascii(module)[:80]} for quantized, or none"
+            )
+        config = model_config(container)
+        if head := tied_head(config, modules):
+            said = "config.json says that it is the embedding (tie_word_embeddings)"
+            raise FileError(f"{container.path}: {head} must not be quantized, since {said}")
+        check_names(container, plan.outputs)
+        ignored.add(kept_head(config, [one.name for one in container.tensors], modules))
+        listed = recipe.listed(ignored - {""}, modules)
+        plan.descriptions = {**recipe.describe(scheme, listed), **_experts(plan, scheme)}
+        plan.remarks += _fused_in_part(fused[True] & fused[False])
+        plan.remarks += _remarks(container, recipe, quantized_twice, bool(plan.descriptions))
+        return plan
 
 
 def _fused_in_part(groups: Set[str]) -> Iterator[str]:
@@ -202,7 +231,7 @@ def _plain_model(container: Container) -> ConversionPlan:
     plan = ConversionPlan()
     if quantized_weights(container):
         rules = ElementRules(BFLOAT16, True, None, NEWEST)
-        plain = plan_conversion(container, rules, NamePatterns("include"), NamePatterns("exclude"))
+        plain = ToFormat(rules).plan(container)
         for one in plain.tensor_plans:
             tensor, is_same = one.operation.tensor, isinstance(one.operation, Cast) and one.operation.fmt == BFLOAT16
             plan.add(Copy(tensor) if is_same else one.operation)

@@ -156,9 +156,7 @@ MEASURED = """
 import resource, sys
 from pathlib import Path
 from lowprec.checkpoints import inspect
-from lowprec.checkpoints.files import limits
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.memory_limit import Limits
 def anonymous():
     text = Path("/proc/self/status").read_text()
     return int(text.partition("RssAnon:")[2].split()[0])

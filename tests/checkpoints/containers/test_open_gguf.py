@@ -14,7 +14,6 @@ from support.command_line import run
 from support.gguf_files import Type, write
 
 import lowprec as lp
-from lowprec.checkpoints import checkpoint as value_reader
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
@@ -30,7 +29,7 @@ def model() -> tuple[Path, np.ndarray]:
 @pytest.mark.parametrize("rows", [None, slice(3, 5), slice(11, None)])
 @pytest.mark.parametrize("chunk", [64, 1 << 21])
 def test_values(chunk: int, rows: slice | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(value_reader, "CHUNK", chunk)
+    monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", chunk)
     path, x = model()
     with lp.checkpoints.open(path) as checkpoint:
         assert list(checkpoint) == [*(f"blk.{i}.ffn_up.weight" for i in range(3)), "output_norm.weight"]

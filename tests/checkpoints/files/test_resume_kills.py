@@ -92,7 +92,7 @@ def test_names_that_are_long_differ() -> None:
 SLOW = """
 import json, os, signal, sys, time
 from lowprec.checkpoints.execution.worker import Worker
-from lowprec.checkpoints.files import renaming
+from lowprec.checkpoints.files import atomic_output
 from lowprec.cli import main
 left, delay = int(sys.argv[1]), float(sys.argv[2])
 def counted(home, name):
@@ -105,7 +105,7 @@ def counted(home, name):
         return original(*arguments, **options)
     setattr(home, name, call)
 for home, name in [(os, "fsync"), (os, "replace"), (os, "rename"), (os, "mkdir"), (os, "unlink"), (os, "rmdir"),
-                   (renaming, "_renameat2")]:
+                   (atomic_output, "_renameat2")]:
     counted(home, name)
 original = Worker.convert
 def slow(worker, task):
