@@ -119,7 +119,7 @@ def mx_quantize(
     """
     given = to, axis, block_size, scale_rule, rounding, seed, random_bits, offset, specials, swizzled, packed
     in_numpy = type(x) is ndarray
-    if out is None and (in_numpy or not transformed()) and (known := run_known(MX, x, given)) is not None:
+    if (in_numpy or not transformed()) and (known := run_known(MX, x, given, None, out)) is not None:
         return known[0], known[1]
     options = {
         "axis": axis, "block_size": block_size, "scale_rule": scale_rule, "rounding": rounding, "seed": seed,
