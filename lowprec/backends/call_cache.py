@@ -247,18 +247,18 @@ def scale_call(
 def block_call(job: BlockJob) -> _kernels.BlockCall | None:
     """Return what a block quantization comes to."""
     x, plan = job.x, job.plan
-    size, block = math.prod(x.shape), min(job.block, max(x.shape[job.axis], 1))
-    direct = job.packed and fits_packed(plan.element, job.spread, block)
+    size, spread = math.prod(x.shape), job.spread
+    direct = job.packed and fits_packed(plan.element, spread, job.block)
     if size == 0 or job.swizzled or job.stream is not None or job.packed is not direct:
         return None
     program = block_program(plan, direct)
     if program is None or plan.scale_rule == TRANSFORMER_ENGINE:  # which starts from an inverse
         return None
     return _kernels.BlockCall(
-        tuple(job._replace(block=block).results),
+        tuple(job.results),
         program,
         to_single(plan.source),
-        (*job.spread, block),
+        (*spread, job.block),
         global_formula(plan.element, plan.scale) if plan.two_levels else None,
         make_program(make_plan(FLOAT64, FLOAT32, cast_rules(FLOAT64, FLOAT32))),
         (plan.source.storage_bits, plan.source.magnitude_mask, plan.source.max_code),
