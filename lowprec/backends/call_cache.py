@@ -38,9 +38,9 @@ __all__ = [
     "MX",
     "NVFP4",
     "QUANTIZED",
-    "block_call",
     "is_tensor_in_memory",
     "remember",
+    "run_block_call",
     "run_call",
     "run_known",
     "scale_call",
@@ -244,7 +244,25 @@ def scale_call(
     )
 
 
-def block_call(job: BlockJob) -> _kernels.BlockCall | None:
+def run_block_call(job: BlockJob) -> tuple[Any, ...] | None:
+    """Carry out a block quantization on dense memory, and keep what it comes to where it has a key; None for others."""
+    x, key = job.x, job.key
+    if is_torch(x):
+        know_tensors()
+    elif type(x) is not np.ndarray:
+        return None
+    has_names = key is not None and are_names(key.options)
+    if has_names and key.calls.find(x, key.scale, None, key.options) is not None:
+        return None  # which it did just now
+    call = _block_call(job)
+    if call is None:
+        return None
+    if has_names:
+        key.calls.remember(x, key.scale, None, key.options, call)
+    return shared(math.prod(x.shape), call.run, x, job.global_scale, job.out)
+
+
+def _block_call(job: BlockJob) -> _kernels.BlockCall | None:
     """Return what a block quantization comes to."""
     x, plan = job.x, job.plan
     size, spread = math.prod(x.shape), job.spread

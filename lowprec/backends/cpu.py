@@ -12,7 +12,7 @@ from ..arrays.array_memory import check_out, empty_codes, from_codes, to_codes
 from ..arrays.libraries import has_host_memory, is_torch, is_traced
 from ..arrays.torch_tensors import mark_written
 from ..plans.plan import Rule
-from .call_cache import run_call
+from .call_cache import run_block_call, run_call
 from .jobs import BlockJob, Job
 from .kernels_of_plan import make_program
 from .mx_nvfp4_blocks import quantize_blocks
@@ -40,7 +40,8 @@ def accepts(job: Job | BlockJob) -> bool:
 def run(job: Job | BlockJob) -> Any:
     """Carry out a job."""
     if isinstance(job, BlockJob):
-        return quantize_blocks(job)
+        results = run_block_call(job)
+        return quantize_blocks(job) if results is None else results
     result = run_call(job)
     return _run_any(job) if result is None else result
 

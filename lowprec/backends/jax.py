@@ -96,7 +96,7 @@ def _quantize_blocks(job: BlockJob) -> tuple[Any, ...]:
     if later is not None and stream is not None:
         _check_traced_seed(job.x)
         arrays, stream = [*arrays, later.array], stream._replace(seed=LaterSeed(None))
-    bare = job._replace(x=None, global_scale=None, stream=stream)
+    bare = job._replace(x=None, global_scale=None, stream=stream, key=None)
     if not any(map(is_traced, arrays)):
         results = _quantize_now(*map(np.asarray, arrays), job=bare)
         pairs = zip(results, job.results, strict=True)

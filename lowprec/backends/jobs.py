@@ -144,6 +144,8 @@ class BlockJob(NamedTuple):
         float32, 0-d, in the library of `x`; None where it is to be found, or there is none.
     out : tuple of array or None
         Where the results go.
+    key : CallKey, optional
+        As in `Job`.
     """
 
     x: Any
@@ -155,6 +157,7 @@ class BlockJob(NamedTuple):
     swizzled: bool = False
     global_scale: Any = None
     out: tuple[Any, ...] | None = None
+    key: Any = None
 
     @property
     def arrays(self) -> list[Any]:
@@ -196,10 +199,10 @@ class BlockJob(NamedTuple):
                 check_out(out, self.x, shape, dtype)
 
 
-def block_job(x: Any, options: BlockOptions, global_scale: Any = None, out: tuple[Any, ...] | None = None) -> BlockJob:
+def block_job(x: Any, options: BlockOptions, global_scale: Any, out: tuple[Any, ...] | None, key: Any) -> BlockJob:
     """Return the job of a block quantization: a block is no longer than its axis."""
-    block = min(options.block, max(x.shape[options.axis], 1))
-    return BlockJob(x, *options._replace(block=block), global_scale, out)
+    plan, axis, block, *others = options
+    return BlockJob(x, plan, axis, min(block, max(x.shape[axis], 1)), *others, global_scale, out, key)
 
 
 def _later_seed(stream: Stream | None) -> LaterSeed | None:

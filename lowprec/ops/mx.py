@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from numpy import ndarray
@@ -11,7 +10,7 @@ from numpy import ndarray
 from ..arrays.libraries import Array, match_library, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.backend_choice import dispatch
-from ..backends.call_cache import MX, block_call, remember, run_known
+from ..backends.call_cache import MX, CallKey, run_known
 from ..backends.jobs import block_job
 from ..backends.mx_nvfp4_blocks import decode_elements
 from ..plans.block_plan import (
@@ -131,9 +130,8 @@ def mx_quantize(
         return torch_ops.mx_quantize(x, to, out=out, **options)
     namespace(x)
     checked = mx_options(x.dtype, x.ndim, to, **options)
-    job = block_job(x, checked, out=None if out is None else check_tuple(out, 2))
-    elements, scales = dispatch(job)
-    remember(MX, x, given, partial(block_call, job))
+    targets = None if out is None else check_tuple(out, 2)
+    elements, scales = dispatch(block_job(x, checked, None, targets, CallKey(MX, given)))
     return elements, scales
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ..arrays.libraries import Array, has_host_memory, is_traced, match_library,
 from ..arrays.storage_dtypes import format_of
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.backend_choice import dispatch
-from ..backends.call_cache import NVFP4, block_call, remember, run_known
+from ..backends.call_cache import NVFP4, CallKey, run_known
 from ..backends.cublas_scale_order import unswizzle
 from ..backends.jobs import block_job
 from ..backends.mx_nvfp4_blocks import block_scales, decode_elements
@@ -143,10 +142,9 @@ def nvfp4_quantize(
     if checked.plan.source == FLOAT64:
         return nvfp4_quantize(cast(x, FLOAT32), global_scale=global_scale, out=out, **options)  # type: ignore[arg-type]
     factor = None if global_scale is None else global_scale_argument(global_scale, x)
-    job = block_job(x, checked, factor, None if out is None else check_tuple(out, 3))
-    elements, scales, factor = dispatch(job)
-    if not isinstance(global_scale, generic):
-        remember(NVFP4, x, given, partial(block_call, job), global_scale)
+    targets = None if out is None else check_tuple(out, 3)
+    key = None if isinstance(global_scale, generic) else CallKey(NVFP4, given, global_scale)
+    elements, scales, factor = dispatch(block_job(x, checked, factor, targets, key))
     return elements, scales, factor
 
 
