@@ -27,7 +27,7 @@ from .kernels_of_plan import make_program
 from .largest_magnitudes import double_plan, have_order, range_steps
 from .mx_nvfp4_blocks import block_program, fits_packed
 from .scales_for_kernels import scale_route
-from .threads import PARALLEL_FROM, is_small, shared
+from .threads import PARALLEL_FROM, shared
 
 __all__ = [
     "ABSMAX",
@@ -38,9 +38,9 @@ __all__ = [
     "MX",
     "NVFP4",
     "QUANTIZED",
-    "block_call",
     "is_tensor_in_memory",
     "remember",
+    "run_block_call",
     "run_call",
     "run_known",
     "scale_call",
@@ -186,28 +186,21 @@ NVFP4 = _kernels.CallCache(CACHED, shared, by_shape=True)
 _Options = tuple[Any, ...]
 
 
-def run_known(calls: _kernels.CallCache, x: Any, options: _Options, factor: Any = None) -> tuple[Any, ...] | None:
+def run_known(
+    calls: _kernels.CallCache, x: Any, options: _Options, factor: Any = None, out: Any = None
+) -> tuple[Any, ...] | None:
     """Carry out a call on a NumPy array or a torch tensor where one of its kind came before; else return None.
 
-    `factor` is the operand that some calls have. Of tensors the caller has checked that torch traces and transforms
-    nothing.
+    `factor` is the operand that some calls have, `out` is where the results go. Of tensors the caller has checked that
+    torch traces and transforms nothing.
     """
-    if not is_small(0):  # several threads were asked for
-        return None
-    if type(x) is np.ndarray:
-        call = calls.find(x, factor, None, options)
-        return None if call is None else call.run(x, factor)
-    if not is_torch(x):
+    is_array = type(x) is np.ndarray
+    if not is_array and not is_torch(x):
         return None
     call = calls.find(x, factor, None, options)
     if call is None:
         return None
-    memory, operand = _kernels.address_of(x), _kernels.address_of(factor)
-    if not memory or operand is None:
-        return None
-    results = tuple([x.new_empty(*shape or ((),), dtype=dtype) for shape, dtype in call.results])
-    addresses = tuple([result.data_ptr() for result in results])
-    return results if call.run_addresses(memory, operand, factor, addresses) else None
+    return shared(x.size if is_array else x.numel(), call.run, x, factor, out)
 
 
 def remember(
@@ -251,21 +244,39 @@ def scale_call(
     )
 
 
-def block_call(job: BlockJob) -> _kernels.BlockCall | None:
+def run_block_call(job: BlockJob) -> tuple[Any, ...] | None:
+    """Carry out a block quantization on dense memory, and keep what it comes to where it has a key; None for others."""
+    x, key = job.x, job.key
+    if is_torch(x):
+        know_tensors()
+    elif type(x) is not np.ndarray:
+        return None
+    has_names = key is not None and are_names(key.options)
+    if has_names and key.calls.find(x, key.scale, None, key.options) is not None:
+        return None  # which it did just now
+    call = _block_call(job)
+    if call is None:
+        return None
+    if has_names:
+        key.calls.remember(x, key.scale, None, key.options, call)
+    return shared(math.prod(x.shape), call.run, x, job.global_scale, job.out)
+
+
+def _block_call(job: BlockJob) -> _kernels.BlockCall | None:
     """Return what a block quantization comes to."""
     x, plan = job.x, job.plan
-    size, block = math.prod(x.shape), min(job.block, max(x.shape[job.axis], 1))
-    direct = job.packed and fits_packed(plan.element, job.spread, block)
-    if not 0 < size < PARALLEL_FROM or job.swizzled or job.stream is not None or job.packed is not direct:
+    size, spread = math.prod(x.shape), job.spread
+    direct = job.packed and fits_packed(plan.element, spread, job.block)
+    if size == 0 or job.swizzled or job.stream is not None or job.packed is not direct:
         return None
     program = block_program(plan, direct)
     if program is None or plan.scale_rule == TRANSFORMER_ENGINE:  # which starts from an inverse
         return None
     return _kernels.BlockCall(
-        tuple(job._replace(block=block).results),
+        tuple(job.results),
         program,
         to_single(plan.source),
-        (*job.spread, block),
+        (*spread, job.block),
         global_formula(plan.element, plan.scale) if plan.two_levels else None,
         make_program(make_plan(FLOAT64, FLOAT32, cast_rules(FLOAT64, FLOAT32))),
         (plan.source.storage_bits, plan.source.magnitude_mask, plan.source.max_code),

@@ -12,9 +12,10 @@ from ..arrays.array_memory import check_out, empty_codes, from_codes, to_codes
 from ..arrays.libraries import has_host_memory, is_torch, is_traced
 from ..arrays.torch_tensors import mark_written
 from ..plans.plan import Rule
-from .call_cache import run_call
-from .jobs import Job
+from .call_cache import run_block_call, run_call
+from .jobs import BlockJob, Job
 from .kernels_of_plan import make_program
+from .mx_nvfp4_blocks import quantize_blocks
 from .scales_for_kernels import ready_scales
 from .threads import shared
 
@@ -29,15 +30,18 @@ def reads(x: Any) -> bool:
     return type(x) is np.ndarray or has_host_memory(x)
 
 
-def accepts(job: Job) -> bool:
+def accepts(job: Job | BlockJob) -> bool:
     """Whether the elements lie in host memory."""
-    if job.plan.rule is Rule.TEXT or job.later_seed is not None:
+    if job.later_seed is not None or (isinstance(job, Job) and job.plan.rule is Rule.TEXT):
         return False
     return type(job.x) is np.ndarray or (reads(job.x) and not any(map(is_traced, job.arrays)))
 
 
-def run(job: Job) -> Any:
+def run(job: Job | BlockJob) -> Any:
     """Carry out a job."""
+    if isinstance(job, BlockJob):
+        results = run_block_call(job)
+        return quantize_blocks(job) if results is None else results
     result = run_call(job)
     return _run_any(job) if result is None else result
 
@@ -71,7 +75,7 @@ def _run_any(job: Job) -> Any:
     if job.stream is not None:
         program = program.with_stream(*job.stream)
     n = math.prod(job.values_shape)
-    _run_codes(program, src, dst, n, None if job.scales is None else ready_scales(job, n, run))
+    _run_codes(program, src, dst, n, None if job.scales is None else ready_scales(job, n))
     if out_codes is None:
         return from_codes(dst, dtype, x)
     if dst is not out_codes:  # the kernels could not write there

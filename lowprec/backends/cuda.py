@@ -23,7 +23,7 @@ from ..arrays.libraries import is_torch, namespace
 from ..arrays.torch_tensors import mark_written
 from ..plans.scale_shapes import Granularity
 from ..spec.rounding_modes import Stream
-from .jobs import Job, Scales
+from .jobs import BlockJob, Job, Scales
 from .kernels_of_plan import make_program
 from .scales_for_kernels import converted_scales
 
@@ -180,8 +180,10 @@ def _cupy() -> Any | None:
     return cupy if cupy.is_available() and not cupy.cuda.runtime.is_hip else None
 
 
-def accepts(job: Job) -> bool:
+def accepts(job: Job | BlockJob) -> bool:
     """Whether the kernels here convert the array: a CuPy array, or a CUDA tensor of torch's where CuPy is installed."""
+    if isinstance(job, BlockJob):
+        return False
     on_device = job.x.device.type == "cuda" if is_torch(job.x) else compat.is_cupy_array(job.x)
     return bool(on_device and _cupy() is not None)
 
@@ -293,7 +295,7 @@ def _ready_scales(
 
     They follow the array where its axes were put in another order.
     """
-    arrays = [_codes(array, cupy) for array in converted_scales(job.plan, scales, run) if array is not None]
+    arrays = [_codes(array, cupy) for array in converted_scales(job.plan, scales) if array is not None]
     granularity = scales.granularity
     if axes is not None and granularity.axis is not None:
         inner = max(math.prod(shape[axes.index(granularity.axis) + 1 :]), 1)

@@ -19,7 +19,7 @@ from ..plans.plan import Plan, copy_plan
 from ..plans.scale_shapes import Granularity, Groups, granularity_of
 from ..spec.formats import Format, as_format
 from ..spec.packing import group, packed_bytes
-from ..spec.rounding_modes import LaterSeed, Stream
+from ..spec.rounding_modes import Stream
 from .array_api.blocks import elements_of, find_scales, scaled_values
 from .backend_choice import dispatch
 from .cublas_scale_order import swizzle
@@ -28,7 +28,7 @@ from .largest_magnitudes import find_range
 from .nvfp4_rules import global_scale_of, start_of, start_of_tensor
 from .threads import one_thread
 
-__all__ = ["accepts", "accepts_blocks", "blockwise", "run", "run_blocks"]
+__all__ = ["accepts", "blockwise", "run"]
 
 
 def _whole_blocks(x: Any, axis: int, block: int) -> Any:
@@ -59,13 +59,9 @@ def _values_task(x: Any, scales: Any, start: Any = None, *, plan: BlockPlan, axi
         return scaled_values(np.asarray(x).view(plan.source.dtype), scales, plan, axis, block, start)
 
 
-def accepts_blocks(job: BlockJob) -> bool:
-    """Whether the array is Dask's, and the seed none that JAX traces."""
-    return is_dask(job.x) and not (job.stream is not None and isinstance(job.stream.seed, LaterSeed))
-
-
-def run_blocks(job: BlockJob) -> tuple[Any, ...]:
-    """Leave a job to a task for each chunk; no chunk ends within a block."""
+def _quantize_blocks(job: BlockJob) -> tuple[Any, ...]:
+    """Leave a block quantization to a task for each chunk; no chunk ends within a block."""
+    job.check_out()
     plan, axis, block = job.plan, job.axis, job.block
     x = _whole_blocks(job.x, axis, block)
     blockwise, xp = importlib.import_module("dask.array").blockwise, namespace(x)
@@ -207,13 +203,15 @@ def blockwise(
 # ---- jobs
 
 
-def accepts(job: Job) -> bool:
-    """Whether the array is one of Dask's."""
-    return is_dask(job.x)
+def accepts(job: Job | BlockJob) -> bool:
+    """Whether the array is one of Dask's; those of blocks have no seed that JAX traces."""
+    return is_dask(job.x) and (isinstance(job, Job) or job.later_seed is None)
 
 
-def run(job: Job) -> Any:
+def run(job: Job | BlockJob) -> Any:
     """Leave a job to a task for each block."""
+    if isinstance(job, BlockJob):
+        return _quantize_blocks(job)
     if job.out is not None:
         check_out(job.out, job.x, job.x.shape, job.dtype)
     return _run_cast(job) if job.scales is None else _run_quantization(job, job.scales)

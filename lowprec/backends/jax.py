@@ -14,14 +14,13 @@ from ..arrays.libraries import array_kind, call_back, is_jax, is_traced, namespa
 from ..spec.rounding_modes import LaterSeed, make_stream
 from .backend_choice import dispatch
 from .jobs import BlockJob, Job
-from .mx_nvfp4_blocks import codes_of, host_job
 
-__all__ = ["accepts", "accepts_blocks", "run", "run_blocks"]
+__all__ = ["accepts", "run"]
 
 _Array = np.ndarray[Any, Any]
 
 
-def accepts(job: Job) -> bool:
+def accepts(job: Job | BlockJob) -> bool:
     """Whether one of the arrays is JAX's, or the seed is one that it traces."""
     return job.later_seed is not None or any(map(is_jax, job.arrays))
 
@@ -33,8 +32,12 @@ def _check_traced_seed(x: Any) -> None:
         raise TypeError(f"`x` must be a JAX array where `seed` is one that JAX traces; got {kind}")
 
 
-def run(job: Job) -> Any:
+def run(job: Job | BlockJob) -> Any:
     """Leave a job to the moment when a traced computation runs, or carry it out in host memory."""
+    return _quantize_blocks(job) if isinstance(job, BlockJob) else _convert(job)
+
+
+def _convert(job: Job) -> Any:
     later, arrays = job.later_seed, job.arrays
     if later is not None:
         _check_traced_seed(job.x)
@@ -69,34 +72,35 @@ def run(job: Job) -> Any:
     return from_codes(to_host(result), dtype, job.x)
 
 
-def _one_result(x: _Array, *operands: _Array, job: BlockJob, number: int, dtype: Any) -> _Array:
-    """Return a result of a job whose array, global scale and seed are there now, as far as they were traced."""
+def _quantize_now(x: _Array, *operands: _Array, job: BlockJob) -> tuple[_Array, ...]:
+    """Return the results of a job whose array, global scale and seed are there now, as far as they were traced."""
     stream = job.stream
     if stream is not None and isinstance(stream.seed, LaterSeed):
         *operands, seed = operands
         stream = make_stream(seed_number(seed), stream.offset)
-    factor = operands[0] if operands else None
-    host = host_job(job._replace(x=np.asarray(x), global_scale=factor, stream=stream))
-    return codes_of(host)[number].view(dtype)
+    factor = np.asarray(operands[0]) if operands else None
+    results: tuple[_Array, ...] = dispatch(
+        job._replace(x=np.asarray(x), global_scale=factor, stream=stream, out=None), at_once=True
+    )
+    return results
 
 
-def _has_later_seed(job: BlockJob) -> bool:
-    return job.stream is not None and isinstance(job.stream.seed, LaterSeed)
+def _one_result(*arrays: _Array, job: BlockJob, number: int, dtype: Any) -> _Array:
+    return _quantize_now(*arrays, job=job)[number].view(dtype)
 
 
-def accepts_blocks(job: BlockJob) -> bool:
-    """Whether JAX traces the array, its global scale or the seed."""
-    return _has_later_seed(job) or is_traced(job.x) or is_traced(job.global_scale)
-
-
-def run_blocks(job: BlockJob) -> tuple[Any, ...]:
-    """Leave a block quantization to the moment when the traced computation runs: a call back for each result."""
-    if _has_later_seed(job):
+def _quantize_blocks(job: BlockJob) -> tuple[Any, ...]:
+    """Leave a block quantization to the moment when a traced computation runs: a call back for each result."""
+    job.check_out()
+    later, arrays, stream = job.later_seed, job.arrays, job.stream
+    if later is not None and stream is not None:
         _check_traced_seed(job.x)
-    arrays, stream = [job.x] if job.global_scale is None else [job.x, job.global_scale], job.stream
-    if stream is not None and isinstance(stream.seed, LaterSeed):
-        arrays, stream = [*arrays, stream.seed.array], stream._replace(seed=LaterSeed(None))
-    bare = job._replace(x=None, global_scale=None, stream=stream)
+        arrays, stream = [*arrays, later.array], stream._replace(seed=LaterSeed(None))
+    bare = job._replace(x=None, global_scale=None, stream=stream, key=None)
+    if not any(map(is_traced, arrays)):
+        results = _quantize_now(*map(np.asarray, arrays), job=bare)
+        pairs = zip(results, job.results, strict=True)
+        return tuple(from_codes(to_host(result), dtype, job.x) for result, (_, dtype) in pairs)
     return tuple(
         call_back(partial(_one_result, job=bare, number=number, dtype=dtype), shape, dtype, *arrays, elementwise=False)
         for number, (shape, dtype) in enumerate(job.results)

@@ -6,16 +6,17 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..arrays.array_memory import check_out
 from ..arrays.libraries import namespace
 from ..arrays.storage_dtypes import extends, storage_dtype
-from ..plans.block_plan import BlockPlan, swizzled_size
+from ..plans.block_plan import BlockOptions, BlockPlan, scale_shape, swizzled_size
 from ..plans.plan import Plan
 from ..plans.scale_shapes import Granularity
 from ..spec.formats import FLOAT32, Format
 from ..spec.packing import packed_bytes
 from ..spec.rounding_modes import LaterSeed, Stream
 
-__all__ = ["BlockJob", "Job", "Scales"]
+__all__ = ["BlockJob", "Job", "Scales", "block_job"]
 
 
 class Scales(NamedTuple):
@@ -93,8 +94,7 @@ class Job:
     @property
     def later_seed(self) -> LaterSeed | None:
         """The seed where a traced computation has it, or nothing."""
-        seed: object = None if self.stream is None else self.stream.seed
-        return seed if isinstance(seed, LaterSeed) else None
+        return _later_seed(self.stream)
 
     @property
     def values_shape(self) -> tuple[int, ...]:
@@ -124,7 +124,7 @@ class Job:
 
 
 class BlockJob(NamedTuple):
-    """One block quantization.
+    """One block quantization, for the first back end that accepts it.
 
     Attributes
     ----------
@@ -134,33 +134,45 @@ class BlockJob(NamedTuple):
         Formats and rules.
     axis, block : int
         The axis along which blocks lie, from 0 up, and their size.
-    global_scale : array or None
-        float32, 0-d, in the library of `x`; None where it is to be found, or there is none.
     stream : Stream or None
         The random numbers of a stochastic rounding.
     packed : bool
         Whether the elements are wanted as packed bytes.
     swizzled : bool
         Whether the scales are wanted in tiles.
+    global_scale : array or None
+        float32, 0-d, in the library of `x`; None where it is to be found, or there is none.
     out : tuple of array or None
         Where the results go.
+    key : CallKey, optional
+        As in `Job`.
     """
 
     x: Any
     plan: BlockPlan
     axis: int
     block: int
-    global_scale: Any = None
     stream: Stream | None = None
     packed: bool = False
     swizzled: bool = False
+    global_scale: Any = None
     out: tuple[Any, ...] | None = None
+    key: Any = None
+
+    @property
+    def arrays(self) -> list[Any]:
+        """The array, and the global scale that was given."""
+        return [self.x] if self.global_scale is None else [self.x, self.global_scale]
+
+    @property
+    def later_seed(self) -> LaterSeed | None:
+        """The seed where a traced computation has it, or nothing."""
+        return _later_seed(self.stream)
 
     @property
     def scale_shape(self) -> tuple[int, ...]:
         """The shape of the scales before they are swizzled."""
-        shape = tuple(self.x.shape)
-        return (*shape[: self.axis], -(-shape[self.axis] // self.block), *shape[self.axis + 1 :])
+        return scale_shape(tuple(self.x.shape), self.axis, self.block)
 
     @property
     def spread(self) -> tuple[int, int, int]:
@@ -179,3 +191,20 @@ class BlockJob(NamedTuple):
             scales = (swizzled_size(scales, self.axis),)
         both = [elements, (scales, storage_dtype(self.plan.scale, xp))]
         return [*both, ((), storage_dtype(FLOAT32, xp))] if self.plan.two_levels else both
+
+    def check_out(self) -> None:
+        """Raise unless `out` can take the results."""
+        if self.out is not None:
+            for out, (shape, dtype) in zip(self.out, self.results, strict=True):
+                check_out(out, self.x, shape, dtype)
+
+
+def block_job(x: Any, options: BlockOptions, global_scale: Any, out: tuple[Any, ...] | None, key: Any) -> BlockJob:
+    """Return the job of a block quantization: a block is no longer than its axis."""
+    plan, axis, block, *others = options
+    return BlockJob(x, plan, axis, min(block, max(x.shape[axis], 1)), *others, global_scale, out, key)
+
+
+def _later_seed(stream: Stream | None) -> LaterSeed | None:
+    seed: object = None if stream is None else stream.seed
+    return seed if isinstance(seed, LaterSeed) else None

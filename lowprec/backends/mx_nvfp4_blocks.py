@@ -14,9 +14,7 @@ from .._float_mode import default_mode
 from ..arrays.array_memory import from_codes, to_codes, to_host, to_library
 from ..arrays.libraries import (
     call_back,
-    has_host_memory,
     is_dask,
-    is_jax,
     is_torch,
     is_traced,
     namespace,
@@ -44,7 +42,7 @@ from .kernels_of_plan import rounding_loops
 from .nvfp4_rules import global_scale_of, start_of
 from .threads import shared
 
-__all__ = ["block_program", "block_scales", "decode_elements", "fits_packed"]
+__all__ = ["block_program", "block_scales", "decode_elements", "fits_packed", "quantize_blocks"]
 
 
 _Array = np.ndarray[Any, Any]
@@ -210,7 +208,7 @@ def decode_elements(
     return dispatch(Job(elements, _plan(fmt, target), Scales(scales, held, None, granularity), shape=shape))
 
 
-def codes_of(job: BlockJob) -> tuple[_Array, ...]:
+def _codes_of(job: BlockJob) -> tuple[_Array, ...]:
     """Return the results for a NumPy array as unsigned codes; they are ``job.out`` where that is given."""
     x, plan, axis, block = job.x, job.plan, job.axis, job.block
     factor = None
@@ -240,7 +238,7 @@ def _output(out: _Array | None, shape: tuple[int, ...]) -> _Array:
     return np.empty(shape, np.uint8)
 
 
-def host_job(job: BlockJob) -> BlockJob:
+def _host_job(job: BlockJob) -> BlockJob:
     """Return the job for the NumPy array with the elements of ``job.x``."""
     factor = None if job.global_scale is None else number_on_host(job.global_scale)
     x = to_host(job.x)
@@ -261,14 +259,10 @@ def _store(codes: _Array, out: Any) -> Any:
     return out
 
 
-def accepts_blocks(job: BlockJob) -> bool:
-    """Whether the elements lie in host memory, or are JAX's and can be had there."""
-    return has_host_memory(job.x) or is_jax(job.x)
-
-
-def run_blocks(job: BlockJob) -> tuple[Any, ...]:
+def quantize_blocks(job: BlockJob) -> tuple[Any, ...]:
     """Carry out a block quantization in host memory."""
-    results = codes_of(host_job(job))
+    job.check_out()
+    results = _codes_of(_host_job(job))
     if job.out is not None:
         return tuple(_store(codes, out) for codes, out in zip(results, job.out, strict=True))
     pairs = zip(results, job.results, strict=True)

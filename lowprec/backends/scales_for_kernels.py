@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +21,7 @@ from ..spec.formats import BOOL, FLOAT32, FLOAT64, INT32, INT64, UINT8, Format, 
 from ..spec.memo import CACHED
 from ..spec.operator_versions import DEQUANTIZE, QUANTIZE, cast_rules, takes_type, unless_undefined
 from ..spec.scalar_arguments import shown
+from .backend_choice import dispatch
 from .jobs import Job, Scales
 from .kernels_of_plan import make_program
 from .threads import shared
@@ -33,7 +33,6 @@ __all__ = [
 
 _Array = np.ndarray[Any, Any]
 _BYTE = np.dtype(np.uint8)
-_Run = Callable[[Job], Any]
 
 
 # ---- the caller's operands
@@ -211,16 +210,16 @@ def _zero_point_steps(plan: Plan, stored: Format) -> tuple[Plan, ...] | None:
     return () if stored == wanted else (_cast_plan(stored, wanted),)
 
 
-def check_zero_point(plan: Plan, scales: Scales, run: _Run) -> None:
+def check_zero_point(plan: Plan, scales: Scales) -> None:
     """Raise ValueError unless every zero point is zero, where the plan has no use for another one."""
     if scales.zero_point is None or plan.scaling is None or plan.scaling.zero_point is not None:
         return
-    is_other = run(Job(scales.zero_point, _cast_plan(plan.codes, BOOL)))
+    is_other = dispatch(Job(scales.zero_point, _cast_plan(plan.codes, BOOL)), at_once=True)
     if bool(namespace(is_other).any(is_other)):
-        raise ValueError(f"`zero_point` must be 0 for {plan.codes.name}; got {_first(is_other, plan, scales, run)}")
+        raise ValueError(f"`zero_point` must be 0 for {plan.codes.name}; got {_first(is_other, plan, scales)}")
 
 
-def _first(is_other: Any, plan: Plan, scales: Scales, run: _Run) -> str:
+def _first(is_other: Any, plan: Plan, scales: Scales) -> str:
     """Return the first zero point that is another one, and where: of Dask arrays in its chunk, which the length tells.
 
     Those of several axes have no place, since a job has those of tiles repeated.
@@ -229,22 +228,22 @@ def _first(is_other: Any, plan: Plan, scales: Scales, run: _Run) -> str:
     place = tuple(int(axis[0]) for axis in xp.nonzero(is_other)) if is_other.ndim else ()
     numbers: Any = scales.zero_point
     if plan.codes.is_float:
-        numbers = run(Job(numbers, _cast_plan(plan.codes, FLOAT32)))
+        numbers = dispatch(Job(numbers, _cast_plan(plan.codes, FLOAT32)), at_once=True)
     value = f"{float(numbers[place]):g}" if plan.codes.is_float else str(int(numbers[place]))
     return value + (f" at index {place[0]} of {is_other.shape[0]}" if len(place) == 1 < is_other.shape[0] else "")
 
 
-def converted_scales(plan: Plan, scales: Scales, run: _Run) -> tuple[Any, Any | None]:
-    """Return the scales and the zero points in the types that the loops read, converted by a back end's `run`."""
+def converted_scales(plan: Plan, scales: Scales) -> tuple[Any, Any | None]:
+    """Return the scales and the zero points in the types that the loops read, in their library."""
     assert plan.scaling is not None  # a job has scales where its plan has a scale part
-    check_zero_point(plan, scales, run)
+    check_zero_point(plan, scales)
     scale, zero_point, zero_steps = scales.scale, scales.zero_point, _zero_point_steps(plan, plan.codes)
     for step in _scale_steps(plan.scaling, scales.format):
-        scale = run(Job(scale, step))
+        scale = dispatch(Job(scale, step), at_once=True)
     if zero_point is None or zero_steps is None:
         return scale, None
     for step in zero_steps:
-        zero_point = run(Job(zero_point, step))
+        zero_point = dispatch(Job(zero_point, step), at_once=True)
     return scale, zero_point
 
 
@@ -272,12 +271,12 @@ def scale_route(
     )  # fmt: skip
 
 
-def ready_scales(job: Job, n: int, run: _Run) -> _kernels.Operands:
+def ready_scales(job: Job, n: int) -> _kernels.Operands:
     """Return what the compiled loops read of scales in host memory, of any layout and byte order."""
     plan, scales = job.plan, job.scales
     assert scales is not None
     assert plan.scaling is not None
-    check_zero_point(plan, scales, run)
+    check_zero_point(plan, scales)
     zero_point = None if plan.scaling.zero_point is None else scales.zero_point
     zeros = None if zero_point is None else _flat(zero_point)
     route = scale_route(plan, scales, n)

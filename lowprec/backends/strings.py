@@ -20,7 +20,7 @@ from ..spec.formats import FLOAT64, Format, Kind, NaNRule, own_dtype
 from ..spec.rounding_modes import Stream
 from ..spec.special_values import limits_of
 from . import cpu
-from .jobs import Job
+from .jobs import BlockJob, Job
 
 __all__ = ["format_values", "parse_values"]
 
@@ -115,9 +115,9 @@ _BLOCK = 1 << 16  # elements at a time: what lives as Python objects stays in th
 _SHOWN = 40  # characters of a text that a message repeats
 
 
-def accepts(job: Job) -> bool:
+def accepts(job: Job | BlockJob) -> bool:
     """Whether there is text at one end."""
-    return job.plan.rule is Rule.TEXT
+    return isinstance(job, Job) and job.plan.rule is Rule.TEXT
 
 
 def run(job: Job) -> Any:

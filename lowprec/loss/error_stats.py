@@ -13,7 +13,6 @@ import numpy as np
 from .. import _kernels
 from .._float_mode import default_mode
 from .._notebook_display import fact_name, fact_text, facts_html
-from ..backends.cpu import run
 from ..backends.ggml_blocks import as_bytes, to_single
 from ..backends.jobs import Job
 from ..backends.kernels_of_plan import make_program
@@ -459,7 +458,7 @@ def add_scaled(stats: ErrorStats, x: Array, source: Format, scaled: ScaledCodes)
     plan, scales = resolve_operands(DEQUANTIZE, held, scaled.scale, zero, options, shape)
     counts, saturated = _kernels.compare_scaled(
         _load(source), make_program(plan, unpacked=packed), x.reshape(-1).view(_BYTE), codes, x.size,
-        ready_scales(Job(held, plan, scales, shape=shape), x.size, run), *(scaled.ends or _range(fmt, zero or 0)),
+        ready_scales(Job(held, plan, scales, shape=shape), x.size), *(scaled.ends or _range(fmt, zero or 0)),
     )  # fmt: skip
     stats.add_counts(x.size, counts)
     stats.saturated += saturated

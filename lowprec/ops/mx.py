@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from numpy import ndarray
 
 from ..arrays.libraries import Array, match_library, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
-from ..backends.backend_choice import run_blocks
-from ..backends.call_cache import MX, block_call, remember, run_known
-from ..backends.jobs import BlockJob
+from ..backends.backend_choice import dispatch
+from ..backends.call_cache import MX, CallKey, run_known
+from ..backends.jobs import block_job
 from ..backends.mx_nvfp4_blocks import decode_elements
 from ..plans.block_plan import (
     block_axis,
@@ -29,7 +28,7 @@ from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, FIRST, RoundingName
 from ..spec.scalar_arguments import as_flag, shown
 from ..spec.scale_rules import ScaleRuleName, SpecialsName
 
-__all__ = ["check_results", "check_scales", "mx_dequantize", "mx_quantize"]
+__all__ = ["check_scales", "mx_dequantize", "mx_quantize"]
 
 
 _ELEMENT = FLOAT4_E2M1FN.name
@@ -119,7 +118,7 @@ def mx_quantize(
     """
     given = to, axis, block_size, scale_rule, rounding, seed, random_bits, offset, specials, swizzled, packed
     in_numpy = type(x) is ndarray
-    if out is None and (in_numpy or not transformed()) and (known := run_known(MX, x, given)) is not None:
+    if (in_numpy or not transformed()) and (known := run_known(MX, x, given, None, out)) is not None:
         return known[0], known[1]
     options = {
         "axis": axis, "block_size": block_size, "scale_rule": scale_rule, "rounding": rounding, "seed": seed,
@@ -130,9 +129,9 @@ def mx_quantize(
 
         return torch_ops.mx_quantize(x, to, out=out, **options)
     namespace(x)
-    job = BlockJob(x, **mx_options(x.dtype, x.ndim, to, **options)._asdict())
-    elements, scales = run_blocks(check_results(job, out))
-    remember(MX, x, given, partial(block_call, job))
+    checked = mx_options(x.dtype, x.ndim, to, **options)
+    targets = None if out is None else check_tuple(out, 2)
+    elements, scales = dispatch(block_job(x, checked, None, targets, CallKey(MX, given)))
     return elements, scales
 
 
@@ -226,11 +225,3 @@ def check_scales(scales: Any, like: Any, fmt: Format, wanted: tuple[int, ...], s
     scales = match_library(scales, like, "scales")
     check_scale_shape(scales.dtype, tuple(scales.shape), fmt, wanted, swizzled_axis)
     return scales
-
-
-def check_results(job: BlockJob, out: object) -> BlockJob:
-    """Return the job with its `out`, or raise unless that is a tuple of as many arrays as there are results.
-
-    Their shapes and dtypes are checked by the back ends.
-    """
-    return job if out is None else job._replace(out=check_tuple(out, len(job.results)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,20 +14,27 @@ from ..arrays.array_memory import to_host, to_library
 from ..arrays.libraries import Array, has_host_memory, is_traced, match_library, namespace
 from ..arrays.storage_dtypes import format_of
 from ..arrays.torch_tensors import dispatched, eager, transformed
-from ..backends.backend_choice import run_blocks
-from ..backends.call_cache import NVFP4, block_call, remember, run_known
+from ..backends.backend_choice import dispatch
+from ..backends.call_cache import NVFP4, CallKey, run_known
 from ..backends.cublas_scale_order import unswizzle
-from ..backends.jobs import BlockJob
+from ..backends.jobs import block_job
 from ..backends.mx_nvfp4_blocks import block_scales, decode_elements
 from ..backends.scales_for_kernels import plain_operand
-from ..plans.block_plan import block_axis, check_global_scale, nvfp4_options, output_format, scale_shape
+from ..plans.block_plan import (
+    block_axis,
+    check_global_scale,
+    check_tuple,
+    nvfp4_options,
+    output_format,
+    scale_shape,
+)
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32, FLOAT64
 from ..spec.packing import check_packed, shape_of
 from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, FIRST, RoundingName
 from ..spec.scalar_arguments import as_flag, shown
 from ..spec.scale_rules import Nvfp4RuleName, SpecialsName
 from .cast import cast
-from .mx import check_results, check_scales
+from .mx import check_scales
 
 __all__ = ["global_scale_argument", "nvfp4_dequantize", "nvfp4_quantize"]
 
@@ -119,8 +125,8 @@ def nvfp4_quantize(
     """
     given = axis, block_size, scale_rule, rounding, seed, random_bits, offset, specials, swizzled, packed
     in_numpy = type(x) is ndarray
-    if out is None and (in_numpy or not transformed()):
-        known = run_known(NVFP4, x, given, global_scale)
+    if in_numpy or not transformed():
+        known = run_known(NVFP4, x, given, global_scale, out)
         if known is not None:
             return known[0], known[1], known[2]
     options = {
@@ -136,10 +142,9 @@ def nvfp4_quantize(
     if checked.plan.source == FLOAT64:
         return nvfp4_quantize(cast(x, FLOAT32), global_scale=global_scale, out=out, **options)  # type: ignore[arg-type]
     factor = None if global_scale is None else global_scale_argument(global_scale, x)
-    job = BlockJob(x, global_scale=factor, **checked._asdict())
-    elements, scales, factor = run_blocks(check_results(job, out))
-    if not isinstance(global_scale, generic):
-        remember(NVFP4, x, given, partial(block_call, job), global_scale)
+    targets = None if out is None else check_tuple(out, 3)
+    key = None if isinstance(global_scale, generic) else CallKey(NVFP4, given, global_scale)
+    elements, scales, factor = dispatch(block_job(x, checked, factor, targets, key))
     return elements, scales, factor
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -24,13 +24,16 @@ WAYS: list[dict[str, Any]] = [
 SOURCES = ("float32", "float16", "bfloat16", "float64", "float8_e4m3fn", "float8_e4m3fnuz", "int8")
 
 
-@pytest.fixture(autouse=True)
-def forgotten() -> Iterator[None]:
-    """Forget all calls that came before, and what the test says of threads."""
+def forget() -> None:
+    """Forget all calls that came before."""
     for calls in (ABSMAX, MINMAX, MX, NVFP4):
         calls.clear()
-    yield
-    lp.set_num_threads(None)
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> None:
+    """Forget all calls that came before."""
+    forget()
 
 
 @pytest.fixture
@@ -65,6 +68,17 @@ def plain(results: Any) -> list[Any]:
         held = one if isinstance(one, np.ndarray) else one.reshape(-1).view(torch.uint8).numpy()
         found.append((str(one.dtype), tuple(one.shape), held.tobytes()))
     return found
+
+
+def general(call: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
+    """Return the results for arrays by the general way."""
+    results = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("lowprec.backends.cpu.run_block_call", lambda job: None)
+        for x in arrays:
+            forget()
+            results.append(plain(call(x)))
+    return results
 
 
 @pytest.mark.one_in(4)
@@ -117,10 +131,8 @@ def test_known_calls_return_what_the_general_way_returns(
     arrays.append(np.full_like(arrays[0], np.nan))
     arrays.append((np.arange(210).reshape(5, 3, 14) * 1e-7).astype(arrays[0].dtype))  # subnormal in float16
     given = [lp.to_torch(x, source) if library == "torch" else x for x in arrays]
-    lp.set_num_threads(2)  # calls are not looked up then
-    expected = [plain(call(x)) for x in given]  # which remembers them
-    assert not any(known)
-    lp.set_num_threads(None)
+    expected = general(call, given)
+    assert plain(call(given[-1])) == expected[-1]  # which remembers it
     known.clear()
     assert [plain(call(x)) for x in given] == expected
     assert known == [True] * len(given)
@@ -130,9 +142,7 @@ def test_known_calls_return_what_the_general_way_returns(
 @pytest.mark.parametrize("name", CALLS)
 def test_the_mode_of_the_caller_changes_nothing(name: str) -> None:
     x = sample(np.random.default_rng(5), lp.as_format("float32"))
-    lp.set_num_threads(2)
-    expected = plain(CALLS[name](x))
-    lp.set_num_threads(None)
+    (expected,) = general(CALLS[name], [x])
     assert [plain(CALLS[name](x)) for _ in range(2)] == [expected] * 2
 
 
@@ -170,3 +180,75 @@ def test_results_are_the_callers_own() -> None:
         assert other.astype(np.float32).any()
     assert second[0].dtype == ml_dtypes.float4_e2m1fn
     assert second[2].flags.writeable
+
+
+BLOCKS: dict[str, Callable[..., Any]] = {
+    "mx": lp.mx_quantize,
+    "mx packed": lambda x, **out: lp.mx_quantize(x, block_size=2, packed=True, **out),
+    "mx axis": lambda x, **out: lp.mx_quantize(x, "float8_e4m3fn", axis=0, block_size=2, **out),
+    "nvfp4": lp.nvfp4_quantize,
+    "nvfp4 factor": lambda x, **out: lp.nvfp4_quantize(x, global_scale=0.1, packed=True, **out),
+}
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize("name", BLOCKS)
+def test_known_blocks_go_to_out(name: str, library: str, known: list[bool]) -> None:
+    call, x = BLOCKS[name], sample(np.random.default_rng(6), lp.as_format("float32"))
+    if library == "torch":
+        pytest.importorskip("torch")
+    given = lp.to_torch(x, "float32") if library == "torch" else x
+    wanted = call(given)
+    for turn in range(2):
+        out = tuple((torch if library == "torch" else np).zeros_like(one) for one in wanted)
+        if turn:
+            forget()  # a call with `out` is remembered as well
+        results = call(given, out=out)
+        assert all(one is other for one, other in zip(results, out, strict=True))
+        assert plain(results) == plain(wanted)
+    call(given, out=out)
+    assert known == [False, True, False, True]
+    if library == "torch":
+        versions = [one._version for one in out]
+        call(given, out=out)
+        assert all(one._version > version for one, version in zip(out, versions, strict=True))
+
+
+def test_out_that_a_known_call_does_not_take(known: list[bool]) -> None:
+    x = np.linspace(-3, 5, 64, dtype=np.float32).reshape(2, 32)
+    wanted = plain(lp.mx_quantize(x, "float8_e4m3fn", block_size=4))
+    assert plain(lp.mx_quantize(x, "float8_e4m3fn", block_size=4)) == wanted
+    elements = np.empty((2, 32), ml_dtypes.float8_e4m3fn)
+    scales = np.empty((2, 8), ml_dtypes.float8_e8m0fnu)
+    known.clear()
+    steps = np.empty((2, 64), ml_dtypes.float8_e4m3fn)[:, ::2]
+    assert plain(lp.mx_quantize(x, "float8_e4m3fn", block_size=4, out=(steps, scales))) == wanted
+    held = x.copy()
+    inside = held.view(ml_dtypes.float8_e4m3fn).reshape(-1)[64:128].reshape(2, 32)
+    assert plain(lp.mx_quantize(held, "float8_e4m3fn", block_size=4, out=(inside, scales))) == wanted
+    wrong: list[Any] = [
+        [elements, scales],
+        (elements,),
+        (elements, scales.T),
+        (elements, scales.view(np.uint8)),
+        elements,
+    ]
+    frozen = scales.copy()
+    frozen.flags.writeable = False
+    for out in (*wrong, (elements, frozen)):
+        with pytest.raises(ValueError, match="`out` must"):
+            lp.mx_quantize(x, "float8_e4m3fn", block_size=4, out=out)
+    assert not any(known)
+
+
+def test_large_blocks_are_known_on_any_number_of_threads(known: list[bool]) -> None:
+    x = np.random.default_rng(7).standard_normal((1025, 1024), np.float32)
+    x[1000, 3] = 1e4  # the largest
+    expected = plain(lp.nvfp4_quantize(x, packed=True))
+    try:
+        for threads in (None, 1, 2, 3):
+            lp.set_num_threads(threads)
+            assert plain(lp.nvfp4_quantize(x, packed=True)) == expected
+    finally:
+        lp.set_num_threads(None)
+    assert known == [False, *[True] * 4]

@@ -1,7 +1,8 @@
-# What a call on one array comes to, the scales of its values or its blocks; on one thread, for calls of few elements.
+# What a call on one array comes to: the scales of its values, or its blocks.
 
 cdef enum:
     MOST_RESULTS = 3
+    MOST_SHARES = 64  # of threads that look for a largest magnitude
     MOST_STEPS = 3  # of a range
 
 
@@ -17,53 +18,104 @@ cdef class ArrayCall:
     cdef readonly tuple results
     cdef int ranks[MOST_RESULTS]
     cdef cnp.npy_intp lengths[MOST_RESULTS][KEY_RANK]
+    cdef Py_ssize_t sizes[MOST_RESULTS]  # in bytes
 
     def __init__(self, tuple results not None):
         if len(results) > MOST_RESULTS or any(len(shape) > KEY_RANK for shape, _ in results):
             raise ValueError(f"`results` must be at most {MOST_RESULTS}, of at most {KEY_RANK} axes; got {results}")
         self.results = results
-        for index, (shape, _) in enumerate(results):
-            self.ranks[index] = len(shape)
+        for index, (shape, dtype) in enumerate(results):
+            self.ranks[index], self.sizes[index] = len(shape), dtype.itemsize
             for axis, length in enumerate(shape):
                 self.lengths[index][axis] = length
+                self.sizes[index] *= length
 
-    cdef int carry_out(self, const char *x, const char *factor, number, char **results) except -1:
+    cdef int carry_out(
+        self, const char *x, const char *factor, number, char **results, int n_threads,
+    ) except -1:
         # `factor` is an operand, or NULL where it is a number, or None. 0, with nothing done, where it needs checks
         # that raise errors.
         return 0
 
-    def run(self, cnp.ndarray x not None, factor) -> tuple | None:
-        """Return the results for a NumPy array; None, with nothing done, where the general way has to be taken."""
+    cdef char *memory_of(self, result, int index, bint is_array) except? NULL:
+        # Where a result goes; NULL where that array, of the caller perhaps, has not the dtype, shape and memory for it.
+        cdef tensor_view_t view
+        cdef object dtype = (<tuple>(<tuple>self.results)[index])[1]
+        if is_array:
+            if (
+                type(result) is cnp.ndarray and cnp.PyArray_ISCARRAY(<cnp.ndarray>result)
+                and takes_result(result, self.ranks[index], self.lengths[index], dtype)
+            ):
+                return cnp.PyArray_BYTES(<cnp.ndarray>result)
+        elif (
+            type(result) is tensor_type and result.dtype == dtype and not result.requires_grad
+            and view_tensor(result, &view) and view.dense
+            and has_shape(&view.tensor, self.ranks[index], self.lengths[index])
+        ):
+            return <char *>view.tensor.memory
+        return NULL
+
+    def run(self, x, factor, out, int n_threads) -> tuple | None:
+        """Return the results for a NumPy array or a tensor of torch, the tuple `out` or new arrays.
+
+        None, with nothing done, where the general way has to be taken: an array is not dense in native byte order and
+        in memory of the host, arrays overlap, or the call needs checks that raise errors.
+        """
         cdef char *memory[MOST_RESULTS]
+        cdef const char *source
         cdef const char *operand = NULL
-        cdef cnp.ndarray result
-        cdef cnp.dtype dtype
-        cdef int index
-        if not cnp.PyArray_ISCARRAY_RO(x):
-            return None
+        cdef tensor_view_t view
+        cdef bint is_array = type(x) is cnp.ndarray
+        cdef Py_ssize_t size = 0
+        cdef int index, other
         factor = as_operand(factor)
+        if is_array:
+            if not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>x):
+                return None
+            source, size = cnp.PyArray_BYTES(<cnp.ndarray>x), cnp.PyArray_NBYTES(<cnp.ndarray>x)
+        else:
+            if not view_tensor(x, &view) or not view.dense:
+                return None
+            source = view.tensor.memory
+            if out is not None:
+                size = view.size * <Py_ssize_t>x.element_size()
+            elif view.size >= tensors_below:  # memory for large results comes from NumPy, in huge pages
+                return None
         if type(factor) is cnp.ndarray:
             if not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>factor):
                 return None
             operand = cnp.PyArray_BYTES(<cnp.ndarray>factor)
+        elif not view_operand(factor, &view, &operand):
+            return None
+        if out is not None and (type(out) is not tuple or len(<tuple>out) != len(self.results)):
+            return None
         made = []
         for index in range(len(self.results)):
-            dtype = (<tuple>(<tuple>self.results)[index])[1]
-            Py_INCREF(dtype)  # the new array keeps it
-            result = new_array(self.ranks[index], self.lengths[index], dtype)
-            memory[index] = cnp.PyArray_BYTES(result)
+            shape, dtype = (<tuple>self.results)[index]
+            if out is not None:
+                result = (<tuple>out)[index]
+            elif is_array:
+                Py_INCREF(dtype)  # the new array keeps it
+                result = new_array(self.ranks[index], self.lengths[index], dtype)
+            else:  # numbers take half the time of a tuple
+                result = x.new_empty(*shape or ((),), dtype=dtype)
+            memory[index] = self.memory_of(result, index, is_array)
+            if memory[index] == NULL:
+                return None
             made.append(result)
-        return tuple(made) if self.carry_out(cnp.PyArray_BYTES(x), operand, factor, memory) else None
-
-    def run_addresses(self, size_t x, size_t factor, number, tuple results not None) -> bool:
-        """Run the call on memory, for the sizes of which the caller answers; False where `run` would return None."""
-        cdef char *memory[MOST_RESULTS]
-        cdef int index
-        if len(results) != len(self.results):
-            raise ValueError(f"`results` must be {len(self.results)} addresses; got {len(results)}")
-        for index in range(len(results)):
-            memory[index] = <char *><size_t>results[index]
-        return self.carry_out(<const char *>x, <const char *>factor, number, memory) == 1
+        if out is not None:
+            for index in range(len(self.results)):
+                if not are_apart(memory[index], self.sizes[index], source, size):
+                    return None
+                for other in range(index):
+                    if not are_apart(memory[index], self.sizes[index], memory[other], self.sizes[other]):
+                        return None
+        if not self.carry_out(source, operand, factor, memory, n_threads):
+            return None
+        if out is not None and not is_array:
+            for result in made:
+                mark_written(result)
+        return tuple(made)
 
 
 cdef struct range_step_t:
@@ -152,7 +204,9 @@ cdef class ScaleCall(ArrayCall):
             self.count = ranges_of(&self.steps[index])
             self.most = max(self.most, self.count)
 
-    cdef int carry_out(self, const char *x, const char *factor, number, char **results) except -1:
+    cdef int carry_out(
+        self, const char *x, const char *factor, number, char **results, int n_threads,
+    ) except -1:
         # Two buffers for each end, in turn, and one for what a step has of the other end; then float64 and codes.
         cdef Py_ssize_t size = (self.most * self.item + 7) // 8 * 8
         cdef object held = PyByteArray_FromStringAndSize(NULL, 5 * size + 28 * self.count)
@@ -171,7 +225,7 @@ cdef class ScaleCall(ArrayCall):
         cdef Py_ssize_t place = 0
         cdef Py_ssize_t i
         cdef lp_mode mode
-        if not fits(x, 8 * self.item):
+        if n_threads > 1 or not fits(x, 8 * self.item):
             return 0
         find_step(&self.steps[0], self.item, find, self.mask, self.last, x, low, high)
         for step in range(1, self.n_steps):
@@ -216,6 +270,22 @@ cdef void clear_negative_zeros(char *codes, Py_ssize_t n, int item) noexcept nog
             (<uint64_t *>codes)[i] = 0
 
 
+cdef uint64_t largest_code(
+    range_t find, int item, uint64_t mask, uint64_t last, const char *x, Py_ssize_t n, int n_threads,
+) noexcept nogil:
+    # The largest magnitude of dense codes: that of the largest of each thread's share.
+    cdef uint64_t largest[MOST_SHARES]
+    cdef Py_ssize_t share = (n + min(n_threads, <int>MOST_SHARES) - 1) // min(n_threads, <int>MOST_SHARES)
+    cdef Py_ssize_t shares = (n + share - 1) // share
+    cdef Py_ssize_t index
+    memset(largest, 0, sizeof(largest))
+    for index in prange(shares, schedule="static", num_threads=<int>shares):
+        find(x + index * share * item, min(share, n - index * share), 1, share, mask, last, NULL, &largest[index])
+    for index in range(1, shares):
+        largest[0] = max(largest[0], largest[index])
+    return largest[0]
+
+
 cdef class BlockCall(ArrayCall):
     """What `mx_quantize` or `nvfp4_quantize` comes to.
 
@@ -257,7 +327,9 @@ cdef class BlockCall(ArrayCall):
         if len(results) != (2 if formula is None else 3):
             raise ValueError(f"`results` must be elements, scales, and a global scale if any; got {results}")
 
-    cdef int carry_out(self, const char *x, const char *factor, number, char **results) except -1:
+    cdef int carry_out(
+        self, const char *x, const char *factor, number, char **results, int n_threads,
+    ) except -1:
         cdef const range_step_t *spread = &self.spread
         cdef Py_ssize_t n = spread.outer * spread.length * spread.inner
         cdef Py_ssize_t blocks = (spread.length + spread.block - 1) // spread.block
@@ -277,7 +349,8 @@ cdef class BlockCall(ArrayCall):
             elif not fits(x, self.bits):
                 return 0
             else:
-                ranges_in_use[width][0](x, n, 1, n, self.mask, self.last, NULL, &code)
+                with nogil:
+                    code = largest_code(ranges_in_use[width][0], self.bits // 8, self.mask, self.last, x, n, n_threads)
                 if self.load is None:
                     memcpy(&global_scale, &code, 4)
                 else:
@@ -292,6 +365,7 @@ cdef class BlockCall(ArrayCall):
         quantize_memory(
             self.program, self.load, <const uint8_t *>x, n * self.bits // 8, <uint8_t *>results[0],
             (n * self.program.steps.bits + 7) // 8, <uint8_t *>results[1], spread.outer * blocks * spread.inner,
-            spread.outer, spread.length, spread.inner, spread.block, global_scale, stream_t(0, 0), 1,
+            spread.outer, spread.length, spread.inner, spread.block, global_scale, stream_t(0, 0),
+            n_threads,
         )
         return 1

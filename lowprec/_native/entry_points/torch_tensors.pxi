@@ -118,13 +118,6 @@ cdef void set_tensor_layout(layout_t *layout, const tensor_t *tensor, int bits) 
     set_strided_layout(layout, tensor.memory, tensor.rank, shape, strides, bits)
 
 
-def address_of(operand) -> int | None:
-    """Return where a dense tensor in memory of the host lies, 0 for what is no tensor; None if that cannot be said."""
-    cdef tensor_view_t view
-    cdef const char *memory
-    return <size_t>memory if view_operand(operand, &view, &memory) else None
-
-
 def is_tensor_in_memory(x) -> bool:
     """Whether an array is a tensor of torch that lies in memory of the host as it is, of any strides."""
     cdef tensor_view_t view

@@ -16,8 +16,9 @@ from ...spec import packing
 from ...spec.formats import Format, as_format
 from ...spec.operator_versions import NEWEST, CastRules, version_of
 from ...spec.rounding_modes import Stream
-from ..jobs import Job, Scales
+from ..jobs import BlockJob, Job, Scales
 from ..scales_for_kernels import check_zero_point
+from .blocks import quantize_blocks
 from .cast import Library, copied, encoded, native_values, nonzero, require, truncated, values_of
 from .quantize import quantize_array
 from .rounding import exact_values, round_values
@@ -131,18 +132,20 @@ def _deliver(job: Job, result: Any, dtype: Any) -> Any:
     return out
 
 
-def accepts(job: Job) -> bool:
+def accepts(job: Job | BlockJob) -> bool:
     """Whether the library can do it: every one is tried, and lacks a dtype at most."""
     return True
 
 
-def run(job: Job) -> Any:
+def run(job: Job | BlockJob) -> Any:
     """Carry out a job in the library and on the device of the array."""
+    if isinstance(job, BlockJob):
+        return quantize_blocks(job)
     x, plan, dtype, extend = job.x, job.plan, job.dtype, job.extend
     xp, target = namespace(x), plan.target
     codes = packing.unpack(x, plan.source, job.shape, xp) if job.shape is not None else _read(x, plan.source, xp)
     if job.scales is not None:
-        check_zero_point(plan, job.scales, run)
+        check_zero_point(plan, job.scales)
         scales = _readable(job, job.scales, xp)
         result = quantize_array(codes, plan, scales, xp, extend=extend, stream=job.stream)
     else:

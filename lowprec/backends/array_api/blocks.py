@@ -26,12 +26,11 @@ from ..largest_magnitudes import find_range
 from ..nvfp4_rules import factors_of, global_scale_of, scale_codes_of, start_of, start_of_tensor
 
 __all__ = [
-    "accepts_blocks",
     "elements_of",
     "find_scales",
     "find_start",
     "number_on_host",
-    "run_blocks",
+    "quantize_blocks",
     "scaled_values",
 ]
 
@@ -179,13 +178,9 @@ def number_on_host(x: Any) -> _Array:
     return to_host(x).view(np.float32).reshape(())
 
 
-def accepts_blocks(job: BlockJob) -> bool:
-    """Whether it can carry out a block quantization: any that no other back end accepted."""
-    return True
-
-
-def run_blocks(job: BlockJob) -> tuple[Any, ...]:
+def quantize_blocks(job: BlockJob) -> tuple[Any, ...]:
     """Carry out a block quantization in calls of the library; scales are computed on the host."""
+    job.check_out()
     x, plan, axis, block = job.x, job.plan, job.axis, job.block
     factor = None
     if plan.two_levels:

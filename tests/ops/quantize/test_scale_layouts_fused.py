@@ -25,7 +25,6 @@ from support.quantize_cases import (
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.backends.cpu import run
 from lowprec.backends.jobs import Job
 from lowprec.backends.kernels_of_plan import make_program
 from lowprec.backends.scales_for_kernels import ready_scales, resolve_operands
@@ -103,7 +102,7 @@ def _compare(
     shape = wanted.shape if unpacked else None
     n = wanted.size if unpacked else x.size
     plan, found = resolve_operands(operator, x, *scales, options, shape)  # type: ignore[call-arg]
-    operands = ready_scales(Job(x, plan, found, shape=shape), n, run)
+    operands = ready_scales(Job(x, plan, found, shape=shape), n)
     out = np.empty(wanted.nbytes, np.uint8)
     for isa in TIERS:
         _kernels.use_isa(isa)
