@@ -1,2 +1,2 @@
-"""The entry points once more, compiled without OpenMP: in use where its library is missing (`_instruction_set_choice.py`)."""
+"""The entry points once more, compiled without OpenMP: for where its library is missing."""
 include "_kernels.pyx"
