@@ -200,7 +200,8 @@ def run_known(
     call = calls.find(x, factor, None, options)
     if call is None:
         return None
-    return shared(x.size if is_array else x.numel(), call.run, x, factor, out)
+    results: tuple[Any, ...] | None = shared(x.size if is_array else x.numel(), call.run, x, factor, out)
+    return results
 
 
 def remember(

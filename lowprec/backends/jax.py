@@ -92,10 +92,10 @@ def _one_result(*arrays: _Array, job: BlockJob, number: int, dtype: Any) -> _Arr
 def _quantize_blocks(job: BlockJob) -> tuple[Any, ...]:
     """Leave a block quantization to the moment when a traced computation runs: a call back for each result."""
     job.check_out()
-    later, arrays, stream = job.later_seed, job.arrays, job.stream
-    if later is not None and stream is not None:
+    arrays, stream = job.arrays, job.stream
+    if stream is not None and isinstance(stream.seed, LaterSeed):
         _check_traced_seed(job.x)
-        arrays, stream = [*arrays, later.array], stream._replace(seed=LaterSeed(None))
+        arrays, stream = [*arrays, stream.seed.array], stream._replace(seed=LaterSeed(None))
     bare = job._replace(x=None, global_scale=None, stream=stream, key=None)
     if not any(map(is_traced, arrays)):
         results = _quantize_now(*map(np.asarray, arrays), job=bare)

@@ -201,8 +201,9 @@ class BlockJob(NamedTuple):
 
 def block_job(x: Any, options: BlockOptions, global_scale: Any, out: tuple[Any, ...] | None, key: Any) -> BlockJob:
     """Return the job of a block quantization: a block is no longer than its axis."""
-    plan, axis, block, *others = options
-    return BlockJob(x, plan, axis, min(block, max(x.shape[axis], 1)), *others, global_scale, out, key)
+    plan, axis, block, stream, packed, swizzled = options
+    block = min(block, max(x.shape[axis], 1))
+    return BlockJob(x, plan, axis, block, stream, packed, swizzled, global_scale, out, key)
 
 
 def _later_seed(stream: Stream | None) -> LaterSeed | None:
