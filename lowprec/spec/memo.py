@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Hashable
-from functools import cache, lru_cache, wraps
+from collections.abc import Callable
+from functools import lru_cache, wraps
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 from weakref import WeakValueDictionary
@@ -39,16 +39,16 @@ class Interned(type):
             return cls._instances.setdefault(_values_of(made), made)
 
 
-@cache
-def _reader(cls: Any) -> Callable[[Any], tuple[Any, ...]]:
-    return attrgetter(*(field.name for field in dataclasses.fields(cls)))
+_READERS: dict[Any, Callable[[Any], tuple[Any, ...]]] = {}
+"""What reads the values of the fields, by class."""
 
 
 def _values_of(instance: Any) -> tuple[Any, ...]:
     """Return the values of the fields of a dataclass instance, in their order."""
-    kind: Hashable = type(instance)
-    values: tuple[Any, ...] = _reader(kind)(instance)
-    return values
+    cls = type(instance)
+    if cls not in _READERS:
+        _READERS[cls] = attrgetter(*(field.name for field in dataclasses.fields(cls)))
+    return _READERS[cls](instance)
 
 
 def reduced(instance: _T) -> tuple[type[_T], tuple[Any, ...]]:
