@@ -25,7 +25,7 @@ from .backend_choice import dispatch
 from .cublas_scale_order import swizzle
 from .jobs import BlockJob, Job, Scales
 from .largest_magnitudes import find_range
-from .nvfp4_rules import global_scale_of, start_of, start_of_tensor
+from .nvfp4_scales import global_scale_of, start_of, start_of_tensor
 from .threads import one_thread
 
 __all__ = ["accepts", "blockwise", "run"]

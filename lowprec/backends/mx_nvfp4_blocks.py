@@ -39,7 +39,7 @@ from .ggml_blocks import as_bytes, to_single
 from .jobs import BlockJob, Job, Scales
 from .kernel_parameters import block_element_numbers, block_scale_numbers
 from .kernels_of_plan import rounding_loops
-from .nvfp4_rules import global_scale_of, start_of
+from .nvfp4_scales import global_scale_of, start_of
 from .threads import shared
 
 __all__ = ["block_program", "block_scales", "decode_elements", "fits_packed", "quantize_blocks"]

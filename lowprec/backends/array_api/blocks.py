@@ -23,7 +23,7 @@ from ..backend_choice import dispatch
 from ..cublas_scale_order import swizzle
 from ..jobs import BlockJob, Job
 from ..largest_magnitudes import find_range
-from ..nvfp4_rules import factors_of, global_scale_of, scale_codes_of, start_of, start_of_tensor
+from ..nvfp4_scales import factors_of, global_scale_of, scale_codes_of, start_of, start_of_tensor
 
 __all__ = [
     "elements_of",
