@@ -1,4 +1,4 @@
-"""The scales of NVFP4: of the tensor and of its blocks, by lowprec's rule and by those of others, in float32 on the host.
+"""The scales of NVFP4, of the tensor and of its blocks, by lowprec's rule and by others: float32 steps, on the host.
 
 Sources of the others: torchao 0.18.0, ``nvfp4_quantize`` with a global scale; ModelOpt, ``NVFP4QTensor.quantize``, its
 scales clamped as they are exported; Transformer Engine, ``core_nvfp4.cuh`` and the kernels that call it.
