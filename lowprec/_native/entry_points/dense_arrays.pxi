@@ -1,7 +1,7 @@
 # Running a program on dense memory, in chunks over threads. Whether its loops prefetch: not in the cache, where that is
 # only work; beyond, as the first large conversion finds faster.
 
-cdef extern from "cpu_features.h" nogil:
+cdef extern from "memory_speed.h" nogil:
     Py_ssize_t lp_l2_size() noexcept
     int64_t lp_nanoseconds() noexcept
 
