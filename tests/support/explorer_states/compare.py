@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from lowprec.explorer.page_states import (
-    OPSETS,
-    Compare,
-)
+from lowprec.explorer.page_states import MAX_COMPARED, OPSETS, Compare
 from lowprec.explorer.views.compare import COMPARABLE
 from lowprec.spec.rounding_modes import ROUND_MODES
 
@@ -17,8 +14,8 @@ from .described import DESCRIBED
 
 def states() -> Iterator[Compare]:
     names = [fmt.name for fmt in COMPARABLE]
-    for some, x in product((names[:12], names[12:]), ("0.3", "-1e30", "0", "nan")):
-        yield Compare(tuple(some), x)
+    for first, x in product(range(0, len(names), MAX_COMPARED), ("0.3", "-1e30", "0", "nan")):
+        yield Compare(tuple(names[first : first + MAX_COMPARED]), x)
     yield from (Compare(saturate=saturate, round_mode=mode) for saturate in (True, False) for mode in ROUND_MODES)
     yield from (Compare(opset=opset) for opset in OPSETS)
     yield from (Compare(("int8", *DESCRIBED), opset=19), Compare(("int8", *DESCRIBED), "-1", rounding="to_odd"))
