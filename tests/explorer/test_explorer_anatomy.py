@@ -11,8 +11,8 @@ from fractions import Fraction
 import pytest
 
 from lowprec import reference
-from lowprec.explorer.views import anatomy as view
-from lowprec.explorer.views import numbers
+from lowprec.explorer.pages.anatomy import view
+from lowprec.explorer.shared import codes, numbers
 from lowprec.spec.formats import NUMERIC, Format, Kind
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -32,7 +32,7 @@ def some_codes(fmt: Format) -> list[int]:
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
 def test_fields_are_the_bits(fmt: Format) -> None:
     for code in some_codes(fmt):
-        found = view.anatomy(f"{code:#x}", fmt)
+        found = codes.anatomy(f"{code:#x}", fmt)
         assert found.code == code
         assert found.value == reference.decode(code, fmt)
         assert "".join(field.bits for field in found.fields) == f"{code:0{fmt.bits}b}"
@@ -44,7 +44,7 @@ def test_fields_are_the_bits(fmt: Format) -> None:
             assert widths.get("mantissa", 0) == fmt.mantissa_bits
 
 
-def evaluated(parts: tuple[view.Part, ...]) -> Fraction:
+def evaluated(parts: tuple[codes.Part, ...]) -> Fraction:
     """Compute a formula as it is printed."""
     text = ""
     raised = False
@@ -63,7 +63,7 @@ def evaluated(parts: tuple[view.Part, ...]) -> Fraction:
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.kind is not Kind.BOOL], **BY_NAME)
 def test_the_formula_is_the_value(fmt: Format) -> None:
     for code in some_codes(fmt):
-        found = view.anatomy(f"{code:#x}", fmt)
+        found = codes.anatomy(f"{code:#x}", fmt)
         if found.value.special:
             assert found.value.special.casefold() in found.formula[0].text.casefold()
         else:
@@ -75,7 +75,7 @@ def test_neighbours_are_the_next_values(fmt: Format) -> None:
     values = [reference.decode(code, fmt) for code in range(2 if fmt.kind is Kind.BOOL else 1 << fmt.bits)]
     finite = sorted({value.number for value in values if not value.special})
     for code, value in enumerate(values):
-        below, above = view.neighbours(code, fmt)
+        below, above = codes.neighbours(code, fmt)
         if value.special == "nan":
             assert below is above is None
             continue
@@ -99,9 +99,9 @@ def test_neighbours_are_the_next_values(fmt: Format) -> None:
 
 
 def test_minus_zero_and_fnuz() -> None:
-    assert [near and near.code for near in view.neighbours(0x80, numbers_format(17))] == [0x81, 0x01]
-    assert view.neighbours(0x81, numbers_format(17))[1].code == 0x80
-    assert view.neighbours(0x81, numbers_format(18))[1].code == 0x00
+    assert [near and near.code for near in codes.neighbours(0x80, numbers_format(17))] == [0x81, 0x01]
+    assert codes.neighbours(0x81, numbers_format(17))[1].code == 0x80
+    assert codes.neighbours(0x81, numbers_format(18))[1].code == 0x00
 
 
 def numbers_format(onnx_enum: int) -> Format:
@@ -115,7 +115,7 @@ def numbers_format(onnx_enum: int) -> Format:
      ("0.0001", 0x00, Fraction(-1, 10000), Fraction(-32, 625)), ("-inf", 0xFE, None, None), ("nan", 0x7F, None, None)],
 )  # fmt: skip
 def test_a_typed_number_and_its_error(text: str, code: int, error: Fraction | None, ulps: Fraction | None) -> None:
-    found = view.anatomy(text, "float8_e4m3fn")
+    found = codes.anatomy(text, "float8_e4m3fn")
     assert (found.code, found.error, found.ulps) == (code, error, ulps)
     assert found.is_exact == (error == 0 or text == "nan")
 
@@ -123,22 +123,22 @@ def test_a_typed_number_and_its_error(text: str, code: int, error: Fraction | No
 @pytest.mark.parametrize("text", ["0x100", "0b1_0000_0000", "", "0x", "0x_", "seven", "1/0", "0b2", "1e99999", "<b>"])
 def test_what_is_no_code_and_no_number_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"`code or number` must be"):
-        view.anatomy(text, "float8_e4m3fn")
+        codes.anatomy(text, "float8_e4m3fn")
 
 
 @pytest.mark.parametrize("text", ["0b0_0101_010", "0x2a", "0X2A", " 0x2A ", "0b00101010"])
 def test_codes_are_read(text: str) -> None:
-    found = view.anatomy(text, "float8_e4m3fn")
+    found = codes.anatomy(text, "float8_e4m3fn")
     assert (found.code, found.typed) == (0x2A, None)
 
 
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
 def test_a_number_is_carried_to_another_format(fmt: Format) -> None:
     for code in some_codes(fmt)[:300]:
-        text = view.portable_text(f"{code:#x}", fmt)
+        text = codes.portable_text(f"{code:#x}", fmt)
         assert numbers.place(text, fmt).typed == reference.decode(code, fmt)
-    assert view.portable_text("17/23", fmt) == "17/23"
-    assert view.portable_text("rubbish", fmt) == "rubbish"
+    assert codes.portable_text("17/23", fmt) == "17/23"
+    assert codes.portable_text("rubbish", fmt) == "rubbish"
 
 
 def read_short(text: str) -> tuple[bool, Fraction]:
@@ -178,9 +178,9 @@ def test_exact_texts_are_exact(fmt: Format) -> None:
 
 @pytest.mark.parametrize("fmt", SMALL, **BY_NAME)
 def test_the_table_holds_every_code(fmt: Format) -> None:
-    rows = view.table(0, fmt, "decimal")
+    rows = codes.table(0, fmt, "decimal")
     assert [number for *_, number in rows] == list(range(2 if fmt.kind is Kind.BOOL else 1 << fmt.bits))
-    assert len(rows) % view.columns(fmt) == 0
+    assert len(rows) % codes.columns(fmt) == 0
     for text, _, kind, code in rows:
         value = reference.decode(code, fmt)
         assert int(text, 16) == code
@@ -201,11 +201,11 @@ def test_the_table_holds_every_code(fmt: Format) -> None:
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits > 8], **BY_NAME)
 @pytest.mark.parametrize("how", ["decimal", "hex-float", "exact"])
 def test_wider_formats_show_what_is_near(fmt: Format, how: str) -> None:
-    codes_of = {view._window(code, fmt): code for code in some_codes(fmt)}  # one code for each table there is
+    codes_of = {codes.window(code, fmt): code for code in some_codes(fmt)}  # one code for each table there is
     for window, code in codes_of.items():
-        assert [number for *_, number in view.table(code, fmt, how)] == list(window)
+        assert [number for *_, number in codes.table(code, fmt, how)] == list(window)
         assert len(window) <= 1024
-    assert all(code in view._window(code, fmt) for code in some_codes(fmt))
+    assert all(code in codes.window(code, fmt) for code in some_codes(fmt))
 
 
 @pytest.mark.parametrize(
@@ -213,12 +213,12 @@ def test_wider_formats_show_what_is_near(fmt: Format, how: str) -> None:
     [("0x2a", {}), ("nan", {"typed": "nan"}), ("0.3125", {"typed": "0.3125", "error of the code": "none: exact"})],
 )
 def test_facts_about_what_was_typed(text: str, typed: dict[str, str]) -> None:
-    facts = dict(view.facts(view.anatomy(text, "float8_e4m3fn")))
+    facts = dict(view.facts(codes.anatomy(text, "float8_e4m3fn")))
     assert {name: facts[name] for name in ("typed", "error of the code") if name in facts} == typed
 
 
 def test_binades_of_16_bits() -> None:
-    rows = view.binades(numbers_format(10))
+    rows = codes.binades(numbers_format(10))
     assert len(rows) == 64
     assert rows[0] == ("2^-24", "step 2^-24", "subnormal", 0)
     assert rows[15] == ("2^0", "step 2^-10", "normal", 0x3C00)

@@ -13,11 +13,12 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec import reference, teaching
-from lowprec.explorer import code_snippets
-from lowprec.explorer.format_names import format_named
-from lowprec.explorer.page_states import FLOATS, Arithmetic, Selection
-from lowprec.explorer.views import accumulation, arithmetic
-from lowprec.explorer.views.accumulation import Settings, chosen_step, raw_terms, rows_to_show, summed
+from lowprec.explorer.pages.arithmetic import operation_view, snippets, sum_view
+from lowprec.explorer.pages.arithmetic.state import Arithmetic
+from lowprec.explorer.pages.arithmetic.sum_view import Settings, chosen_step, raw_terms, rows_to_show, summed
+from lowprec.explorer.shared import cast_options
+from lowprec.explorer.shared.format_names import format_named
+from lowprec.explorer.shared.page import FLOATS, Selection
 from lowprec.spec.rounding_modes import STOCHASTIC
 from lowprec.teaching.accumulation import METHODS
 
@@ -162,37 +163,37 @@ def test_every_format_adds(name: str) -> None:
         result = summed(Settings(fmt, fmt, terms="normal", n=20, method=method, runs=2))
         assert len(rows_to_show(result.found, 1)) >= 5
         assert (result.spread is None) == (name == "float64")
-    assert arithmetic.calculate("multiply", ("0.3", "0x3"), fmt).operation.format is fmt
+    assert operation_view.calculate("multiply", ("0.3", "0x3"), fmt).operation.format is fmt
 
 
 def test_operands_are_rounded_first() -> None:
-    result = arithmetic.calculate("add", ("0.1", "0.2"), BF16)
+    result = operation_view.calculate("add", ("0.1", "0.2"), BF16)
     a, b = result.operands
     assert (a.code, b.code, a.is_changed, b.is_changed) == (0x3DCD, 0x3E4D, True, True)
     assert str(result.typed) == "0.3"
     assert result.relative == abs(Fraction("0.30078125") - Fraction(3, 10)) / Fraction(3, 10)
-    assert arithmetic.changed_text(result.operands, BF16).startswith("a and b are no values of bfloat16")
-    code = arithmetic.calculate("add", ("0x4380", "1"), BF16)
+    assert operation_view.changed_text(result.operands, BF16).startswith("a and b are no values of bfloat16")
+    code = operation_view.calculate("add", ("0x4380", "1"), BF16)
     assert (str(code.operation.exact), code.typed) == ("257", None)
-    assert arithmetic.changed_text(code.operands, BF16) == ""
+    assert operation_view.changed_text(code.operands, BF16) == ""
     with pytest.raises(ValueError, match="`b` must be a number"):
-        arithmetic.calculate("add", ("1", "0x10000"), BF16)
+        operation_view.calculate("add", ("1", "0x10000"), BF16)
 
 
 def test_every_rounding_of_an_operation() -> None:
-    result = arithmetic.calculate("add", ("256", "1"), BF16, mode="stochastic", seed=4)
+    result = operation_view.calculate("add", ("256", "1"), BF16, mode="stochastic", seed=4)
     values = {row.rounding: str(row.value) for row in result.rows}
     up = {"nearest_away", "away_from_zero", "toward_positive", "to_odd"}  # 258 has the odd code
     word = reference.random_word(4, 0, 16)
     drawn = "258" if word >= 2**15 else "256"
-    assert values == {name: "258" if name in up else "256" for name in arithmetic.DETERMINISTIC} | {
+    assert values == {name: "258" if name in up else "256" for name in cast_options.DETERMINISTIC} | {
         "stochastic, seed 4": drawn
     }
     assert [row.rounding for row in result.rows if row.is_chosen] == ["stochastic, seed 4"]
     assert result.interval is not None
     assert result.interval.winner == ("right" if drawn == "258" else "left")
     assert {chance.probability for chance in result.chances} == {Fraction(1, 2)}
-    zero = {row.rounding: row.code for row in arithmetic.calculate("subtract", ("1", "1"), HALF).rows}
+    zero = {row.rounding: row.code for row in operation_view.calculate("subtract", ("1", "1"), HALF).rows}
     assert [name for name, code in zero.items() if code == 0x8000] == ["toward_negative"]
 
 
@@ -220,7 +221,7 @@ COPIED = [
 @pytest.mark.parametrize("settings", COPIED, ids=lambda settings: f"{settings.terms} {settings.factor}")
 def test_what_is_copied_of_a_sum(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     result = summed(settings)
-    python, onnx_text = code_snippets.of_sum(settings, len(result.found.terms), has_runs=result.spread is not None)
+    python, onnx_text = snippets.of_sum(settings, len(result.found.terms), has_runs=result.spread is not None)
     names, out = run(python, capsys)
     first, *second = out.splitlines()
     assert first == f"{result.found.sum} {result.found.exact} {result.found.stalls_at}"
@@ -231,11 +232,11 @@ def test_what_is_copied_of_a_sum(settings: Settings, capsys: pytest.CaptureFixtu
 
 
 def copied(name: str, operands: list[str], fmt: Any, **rules: Any) -> tuple[Any, str, str]:
-    result = arithmetic.calculate(
+    result = operation_view.calculate(
         name, operands, fmt, **{"mode" if k == "rounding" else k: v for k, v in rules.items()}
     )
     named = {"rounding": "nearest_even", "overflow": "default", "seed": 0, **rules}
-    return result, *code_snippets.of_operation(name, result.operands, fmt, **named)
+    return result, *snippets.of_operation(name, result.operands, fmt, **named)
 
 
 @pytest.mark.parametrize("fmt", [HALF, E4M3, DESCRIBED, lp.as_format(24)], ids=lambda fmt: fmt.name)
@@ -293,6 +294,6 @@ def test_the_menu_takes_the_format_along() -> None:
 
 
 def test_options_are_the_librarys() -> None:
-    assert accumulation.MOST_TYPED == 256
-    assert arithmetic.ROUNDED[-len(STOCHASTIC) :] == STOCHASTIC
-    assert set(arithmetic.SYMBOLS) == set(teaching.arithmetic.OPERATIONS)
+    assert sum_view.MOST_TYPED == 256
+    assert operation_view.ROUNDED[-len(STOCHASTIC) :] == STOCHASTIC
+    assert set(operation_view.SYMBOLS) == set(teaching.arithmetic.OPERATIONS)

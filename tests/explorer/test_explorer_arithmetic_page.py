@@ -10,9 +10,9 @@ import pytest
 from support.explorer_pages import asked, charts, copied, healthy, page, texts
 from support.explorer_states.arithmetic import states
 
-from lowprec.explorer.url_query import write
-from lowprec.explorer.views.accumulation import summed
-from lowprec.explorer.views.arithmetic import EXAMPLES
+from lowprec.explorer.pages.arithmetic.operation_view import EXAMPLES
+from lowprec.explorer.pages.arithmetic.sum_view import summed
+from lowprec.explorer.shared.link import write
 
 
 def by_label(elements: Any, label: str) -> Any:

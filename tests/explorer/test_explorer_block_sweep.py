@@ -15,8 +15,8 @@ import pytest
 from support.explorer_pages import asked, charts, healthy, page, texts
 
 from lowprec import reference
-from lowprec.explorer import templates
-from lowprec.explorer.views.block_sweep import Answer, format_label, part_of, sweep
+from lowprec.explorer.pages.quantize.sweep_view import Answer, format_label, part_of, sweep
+from lowprec.explorer.shared import html as templates
 from lowprec.loss import BlockLoss
 
 X = np.random.default_rng(3).standard_t(3, (3, 40)).astype(np.float32)

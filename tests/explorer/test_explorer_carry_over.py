@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
-from lowprec.explorer import page_states, url_query
-from lowprec.explorer.carry_over import carry_over, with_selection
-from lowprec.explorer.page_states import Anatomy, Compare, Conversion, Quantize, Rounding, Saturation, Selection
+from lowprec.explorer import pages
+from lowprec.explorer.pages.anatomy.state import Anatomy
+from lowprec.explorer.pages.compare.state import Compare
+from lowprec.explorer.pages.conversion.state import Conversion
+from lowprec.explorer.pages.quantize.state import Quantize
+from lowprec.explorer.pages.rounding.state import Rounding
+from lowprec.explorer.pages.saturation.state import Saturation
+from lowprec.explorer.shared import link
+from lowprec.explorer.shared import page as shared_page
+from lowprec.explorer.shared.page import Selection, carry_over, with_selection
 
 SEEN = [
     (Anatomy("float8_e5m2", "448"), Selection("448", "float8_e5m2")),
@@ -45,7 +52,7 @@ def test_what_a_page_takes_over() -> None:
     assert (found.x, found.fmts) == ("464", ("float8_e5m2fnuz", *Compare().fmts))
     assert with_selection(Compare(), Selection(None, "float16")) == Compare()  # is among them
     assert with_selection(Compare(), Selection(None, "bool")) == Compare()  # has no range
-    full = tuple(fmt for fmt in page_states.FORMAT_NAMES if fmt not in ("bool", "int64"))[:12]
+    full = tuple(fmt for fmt in shared_page.FORMAT_NAMES if fmt not in ("bool", "int64"))[:12]
     assert with_selection(Compare(fmts=full), Selection(None, "int64")).fmts == ("int64", *full[:11])
     assert with_selection(Quantize(block=16), selection) == Quantize(fmt="float8_e5m2fnuz", block=16)
     assert with_selection(Quantize(), Selection("1", "float64")) == Quantize()  # nothing quantizes to it
@@ -53,7 +60,7 @@ def test_what_a_page_takes_over() -> None:
 
 def test_pages_follow_one_another() -> None:
     known = carry_over({}, "rounding", Rounding())
-    assert known == {path: cls() for path, cls in page_states.STATES.items()}  # nothing was chosen yet
+    assert known == {path: cls() for path, cls in pages.STATES.items()}  # nothing was chosen yet
     known = carry_over(known, "rounding", Rounding("464", "float8_e5m2", opset=23))
     assert known["anatomy"] == Anatomy("float8_e5m2", "464")
     assert known["compare"].x == "464"
@@ -95,9 +102,9 @@ def test_an_opset_goes_only_where_the_formats_have_it() -> None:
     assert known["compare"].opset == 23
 
 
-@pytest.mark.parametrize("path", page_states.STATES)
+@pytest.mark.parametrize("path", pages.STATES)
 def test_links_of_the_menu_are_read_back(path: str) -> None:
     for page, _ in SEEN:
         own = type(page).__name__.lower()
         linked = carry_over({}, own, page)[path]
-        assert url_query.read(type(linked), url_query.write(linked)) == (linked, ())
+        assert link.read(type(linked), link.write(linked)) == (linked, ())

@@ -18,12 +18,13 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer.format_names import format_named
-from lowprec.explorer.page_states import FORMAT_NAMES, Conversion
-from lowprec.explorer.url_query import read, write
-from lowprec.explorer.views.cast_chain import Scale, Tick, chain_of, witness_text
-from lowprec.explorer.views.cast_options import cast_options
-from lowprec.explorer.views.conversion import packing, packing_sentence
+from lowprec.explorer.pages.conversion.chain_view import Scale, Tick, chain_of, witness_text
+from lowprec.explorer.pages.conversion.packing_view import packing, packing_sentence
+from lowprec.explorer.pages.conversion.state import Conversion
+from lowprec.explorer.shared.cast_options import cast_options
+from lowprec.explorer.shared.format_names import format_named
+from lowprec.explorer.shared.link import read, write
+from lowprec.explorer.shared.page import FORMAT_NAMES
 from lowprec.spec.formats import INT4, NUMERIC, UINT2
 
 onnx: Any = optional("onnx")

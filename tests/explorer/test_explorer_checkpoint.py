@@ -9,18 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.checkpoint_files import save, values
-from support.explorer_pages import FOLDER, AppTest, asked, healthy, page, texts
+from support.explorer_pages import FOLDER, AppTest, asked, healthy, page, texts, turn_to
 from support.scaled_weights import P, codes, fp8, write_model
 from support.sharded_checkpoint import checkpoint
 
 import lowprec as lp
 from lowprec import reference
 from lowprec.checkpoints.files import symbolic_links
-from lowprec.explorer import code_snippets
-from lowprec.explorer.page_states import Quantize
-from lowprec.explorer.views import checkpoint_tensor
-from lowprec.explorer.views.checkpoint_tensor import checkpoint_path, checkpoint_stamp, from_checkpoint, tensors_of
-from lowprec.explorer.views.scales import Settings
+from lowprec.explorer.pages.quantize import snippets, tensor_files
+from lowprec.explorer.pages.quantize.settings import Settings
+from lowprec.explorer.pages.quantize.state import Quantize
+from lowprec.explorer.pages.quantize.tensor_files import checkpoint_path, checkpoint_stamp, from_checkpoint, tensors_of
 
 E2M1 = lp.formats["float4_e2m1fn"]
 X = np.arange(60, dtype=np.float32).reshape(5, 3, 4)
@@ -72,7 +71,7 @@ def test_of_a_large_tensor_the_first_rows(tmp_path: Path, name, most, expected, 
     assert found.values.tolist() == expected.tolist()
     assert (found.first, found.is_cut) == (first, is_cut)
     assert f"the first {expected.size} of 60 elements" in found.note
-    python, _ = code_snippets.of_quantization(Quantize(origin="folder", folder=str(path)), found, Settings(E2M1))
+    python, _ = snippets.of_quantization(Quantize(origin="folder", folder=str(path)), found, Settings(E2M1))
     names: dict[str, object] = {}
     exec(python, names)
     assert np.array_equal(np.asarray(names["x"]), expected)
@@ -125,7 +124,7 @@ def test_of_a_large_tree_few_entries_are_looked_at(
         save(tmp_path / "model.safetensors", {"x": X})
     seen, resolve = [], symbolic_links._resolve
     monkeypatch.setattr(symbolic_links, "_resolve", lambda *found: seen.append(found) or resolve(*found))
-    monkeypatch.setattr(checkpoint_tensor, "MOST_FILES", 300, raising=False)
+    monkeypatch.setattr(tensor_files, "MOST_FILES", 300, raising=False)
     test = page("quantize", origin="folder", folder=str(tmp_path))
     assert not test.exception
     assert len(seen) <= 300
@@ -135,7 +134,7 @@ def test_of_a_large_tree_few_entries_are_looked_at(
 
 
 def test_few_entries_of_a_home_directory_are_looked_at() -> None:
-    assert checkpoint_tensor.MOST_FILES <= 10_000
+    assert tensor_files.MOST_FILES <= 10_000
 
 
 def test_a_changed_file_has_another_stamp(tmp_path: Path) -> None:
@@ -181,16 +180,16 @@ def test_an_upload_stays_from_page_to_page() -> None:
     stream = io.BytesIO()
     np.save(stream, np.arange(12, dtype=np.float32).reshape(3, 4))
     test = AppTest.from_file(str(FOLDER / "app.py"), default_timeout=60).run()
-    test.switch_page("app_pages/quantize.py")
+    turn_to(test, "quantize")
     test.query_params["origin"] = "file"
     test.run()
     test.file_uploader[0].set_value(("w.npy", stream.getvalue(), "application/octet-stream"))
     healthy(test.run())
     assert any("(3, 4)" in caption.value for caption in test.caption)
     test.query_params.clear()
-    healthy(test.switch_page("app_pages/rounding.py").run())
+    healthy(turn_to(test, "rounding").run())
     assert not test.file_uploader
-    test.switch_page("app_pages/quantize.py")
+    turn_to(test, "quantize")
     test.query_params["origin"] = "file"
     healthy(test.run())
     assert any("(3, 4)" in caption.value for caption in test.caption)

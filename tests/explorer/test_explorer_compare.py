@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lowprec as lp
-from lowprec.explorer.views.compare import COMPARABLE, checked, log2, outcome
+from lowprec.explorer.pages.compare.view import COMPARABLE, checked, log2, outcome
 from lowprec.reference.exact_cast import Value
 from lowprec.teaching import ResultError
 

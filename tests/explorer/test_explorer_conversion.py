@@ -11,17 +11,9 @@ from hypothesis import strategies as st
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer.views.conversion import (
-    CASTABLE,
-    LONGEST_LIST,
-    PACKABLE,
-    bitcasting,
-    bitcastings,
-    conversion,
-    packing,
-    parse_codes,
-)
-from lowprec.explorer.views.numbers import place
+from lowprec.explorer.pages.conversion.packing_view import LONGEST_LIST, PACKABLE, packing, parse_codes
+from lowprec.explorer.pages.conversion.view import CASTABLE, bitcasting, bitcastings, conversion
+from lowprec.explorer.shared.numbers import place
 from lowprec.spec.rounding_modes import ROUND_MODES
 
 E4M3, E5M2, E2M1, F32 = (lp.as_format(number) for number in (17, 19, 23, 1))

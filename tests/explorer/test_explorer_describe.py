@@ -13,10 +13,10 @@ from support.explorer_states.describe import states
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer import code_snippets, url_query
-from lowprec.explorer.format_names import format_named
-from lowprec.explorer.page_states import Describe
-from lowprec.explorer.views import described as view
+from lowprec.explorer.pages.describe import snippets, view
+from lowprec.explorer.pages.describe.state import Describe
+from lowprec.explorer.shared import link
+from lowprec.explorer.shared.format_names import format_named
 from lowprec.spec.formats import NUMERIC
 
 FORMATS = list(dict.fromkeys(format_named(state.fmt) for state in states()))
@@ -109,7 +109,7 @@ def test_rows_that_can_be_described_are_carried_over() -> None:
     assert state.with_selection("7", "tf32") == Describe("tf32", "7")
     for name in ("float64", "int8", "bool"):
         assert state.with_selection("7", name) == Describe("e3m2", "7")
-        assert "list" in url_query.read(Describe, {"fmt": name})[1][0]
+        assert "list" in link.read(Describe, {"fmt": name})[1][0]
 
 
 def test_the_controls_change_the_description() -> None:
@@ -170,7 +170,7 @@ def test_the_page_has_the_card_and_links() -> None:
 @pytest.mark.parametrize("state", list(states()), ids=lambda state: state.fmt)
 def test_every_state_and_what_it_offers_to_copy(state: Describe, capsys: pytest.CaptureFixture[str]) -> None:
     fmt = format_named(state.fmt)
-    python, onnx = code_snippets.of_description(fmt, "0.3", view.same_codes(fmt))
+    python, onnx = snippets.of_description(fmt, "0.3", view.same_codes(fmt))
     exec(python, {})
     assert f"{reference.encode('0.3', fmt):#0{2 + -(-fmt.bits // 4)}x}" in capsys.readouterr().out
     assert onnx.startswith("import onnx" if fmt.onnx_enum is not None else f"None: ONNX has no number for {fmt.name}.")
@@ -178,7 +178,7 @@ def test_every_state_and_what_it_offers_to_copy(state: Describe, capsys: pytest.
 
 @pytest.mark.parametrize("fmt", ["float8_e8m0fnu", "e8m23,bias=100", "e11m4", "binary3p1uf", "e4m0,nan=none", "e7m8"])
 def test_the_page_shows_formats_of_every_kind(fmt: str) -> None:
-    test = healthy(page("describe", **url_query.write(Describe(fmt, "nan"))))
+    test = healthy(page("describe", **link.write(Describe(fmt, "nan"))))
     assert fmt in texts(test)
     assert test.code[0].value.endswith(f"describe?fmt={fmt}&at=nan")
     assert ("in ONNX: FLOAT8E8M0" in texts(test)) == (fmt == "float8_e8m0fnu")

@@ -12,15 +12,27 @@ from support.explorer_pages import charts, healthy, page, texts
 
 import lowprec as lp
 from lowprec import reference, teaching
-from lowprec.explorer import code_snippets, url_query
-from lowprec.explorer.carry_over import with_selection
-from lowprec.explorer.format_names import checked_name, format_named
-from lowprec.explorer.page_states import Anatomy, Compare, Conversion, Quantize, Rounding, Selection, at_an_opset
-from lowprec.explorer.views import anatomy, number_line, rounding
-from lowprec.explorer.views.cast_options import cast_options
-from lowprec.explorer.views.conversion import bitcasting, bitcastings, conversion, packing
-from lowprec.explorer.views.quantize import Settings, quantize
-from lowprec.explorer.views.tensor import sampled
+from lowprec.explorer.pages.anatomy import snippets as anatomy_snippets
+from lowprec.explorer.pages.anatomy import view as anatomy_view
+from lowprec.explorer.pages.anatomy.state import Anatomy
+from lowprec.explorer.pages.compare.state import Compare
+from lowprec.explorer.pages.conversion import snippets as conversion_snippets
+from lowprec.explorer.pages.conversion.packing_view import packing
+from lowprec.explorer.pages.conversion.state import Conversion
+from lowprec.explorer.pages.conversion.view import bitcasting, bitcastings, conversion
+from lowprec.explorer.pages.quantize import snippets as quantize_snippets
+from lowprec.explorer.pages.quantize.settings import Settings
+from lowprec.explorer.pages.quantize.state import Quantize
+from lowprec.explorer.pages.quantize.tensor import sampled
+from lowprec.explorer.pages.quantize.view import quantize
+from lowprec.explorer.pages.rounding import snippets as rounding_snippets
+from lowprec.explorer.pages.rounding import view as rounding_view
+from lowprec.explorer.pages.rounding.state import Rounding
+from lowprec.explorer.shared import codes, roundings
+from lowprec.explorer.shared import link as url_query
+from lowprec.explorer.shared.cast_options import cast_options
+from lowprec.explorer.shared.format_names import checked_name, format_named
+from lowprec.explorer.shared.page import Selection, at_an_opset, with_selection
 
 E4M3 = "e4m3,bias=8,inf=0,nan=negative-zero"
 NAMES = (
@@ -114,11 +126,11 @@ def test_the_anatomy_of_every_kind_of_code(fmt: lp.Format) -> None:
     for code in {0, 1, fmt.max_code, fmt.max_code + 1, fmt.magnitude_mask, fmt.sign_mask, fmt.sign_mask + 1} - {
         2**fmt.bits
     }:
-        found = anatomy.anatomy(hex(code), fmt)
+        found = codes.anatomy(hex(code), fmt)
         kinds.add(found.kind)
         assert [part.name for part in found.fields] == [
             name
-            for name, bits in zip(anatomy.NAMES, (fmt.signed, fmt.exponent_bits, fmt.mantissa_bits), strict=True)
+            for name, bits in zip(codes.NAMES, (fmt.signed, fmt.exponent_bits, fmt.mantissa_bits), strict=True)
             if bits
         ]
         if found.kind in ("inf", "nan"):
@@ -129,13 +141,13 @@ def test_the_anatomy_of_every_kind_of_code(fmt: lp.Format) -> None:
             assert value_of(found.formula) == found.value.number
     assert ("nan" in kinds) == (fmt.nan_code is not None)
     assert ("inf" in kinds) == fmt.has_inf
-    rows = anatomy.csv_text(0, fmt).splitlines()
+    rows = anatomy_view.csv_text(0, fmt).splitlines()
     assert len(rows) == 1 + (2**fmt.bits if fmt.bits <= 8 else min(max(2**fmt.mantissa_bits, 64), 1024))
-    if anatomy.has_binades(fmt):
-        assert len(anatomy.binades(fmt)) == 2 ** (fmt.bits - fmt.mantissa_bits)
+    if anatomy_view.has_binades(fmt):
+        assert len(codes.binades(fmt)) == 2 ** (fmt.bits - fmt.mantissa_bits)
 
 
-def value_of(formula: tuple[anatomy.Part, ...]) -> Fraction:
+def value_of(formula: tuple[codes.Part, ...]) -> Fraction:
     """Compute what a formula says: a sign, a power of two and a significand, of which some may be left out."""
     text = "".join(f"^{part.text}" if part.is_exponent else part.text for part in formula)
     found = re.fullmatch(r"(?:\(−1\)\^([01]) × )?2\^(\d+)\^ − (-?\d+)(?: × (?:\((.*)\)|(0)))?", text)
@@ -147,7 +159,7 @@ def value_of(formula: tuple[anatomy.Part, ...]) -> Fraction:
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in FORMATS if fmt.bits <= 8], **BY_NAME)
 def test_the_facts_are_those_of_the_codes(fmt: lp.Format) -> None:
-    found, kinds = teaching.format_facts(fmt), [anatomy.classify(code, fmt) for code in range(1 << fmt.bits)]
+    found, kinds = teaching.format_facts(fmt), [codes.classify(code, fmt) for code in range(1 << fmt.bits)]
     values = [reference.decode(code, fmt) for code in range(1 << fmt.bits)]
     finite = sorted({value.number for value in values if not value.special})
     assert found.numbers == len(finite)
@@ -162,19 +174,19 @@ def test_the_facts_are_those_of_the_codes(fmt: lp.Format) -> None:
 
 @pytest.mark.parametrize("fmt", FORMATS, **BY_NAME)
 def test_presets_and_lines(fmt: lp.Format) -> None:
-    given = {preset.label: preset.x for preset in rounding.presets(fmt)}
+    given = {preset.label: preset.x for preset in rounding_view.presets(fmt)}
     for label in ("tie, down to even", "tie, up to even"):
         assert label not in given or lp.explain(given[label], fmt).is_tie
     assert "tie, down to even" in given or not fmt.has_zero
     for layout in ("linear", "symlog", "binades"):
         for x in ("0.3", "-1", given["largest"]):
-            line = number_line.line(fmt, x, lp.explain(x, fmt).code, layout)
+            line = rounding_view.line(fmt, x, lp.explain(x, fmt).code, layout)
             assert 0 < len(line.points) <= 512
             assert line.x is None or fmt.signed or not fmt.has_zero or x != "-1"
 
 
 def test_below_a_format_without_sign() -> None:
-    found = rounding.rounding("-1", "binary5p3uf", overflow="ovf_inf")
+    found = roundings.rounding("-1", "binary5p3uf", overflow="ovf_inf")
     assert found.interval.middle is None
     assert {mode.code for mode in found.modes[1:9]} == {0, 0x1F}  # NaN, but 0 toward zero and toward +Inf
     assert found.modes[-1].error == 1
@@ -200,11 +212,11 @@ def run(text: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 @pytest.mark.parametrize("fmt", FORMATS, **BY_NAME)
 def test_what_is_copied_of_codes_and_numbers(fmt: lp.Format, capsys: pytest.CaptureFixture[str]) -> None:
-    python, onnx = code_snippets.of_code(anatomy.anatomy("0.3", fmt))
+    python, onnx = anatomy_snippets.of_code(codes.anatomy("0.3", fmt))
     assert f"{reference.encode('0.3', fmt):#0{2 + -(-fmt.bits // 4)}x}" in run(python, capsys)
     assert onnx == f"None: ONNX has no number for {fmt.name}."
     ways = cast_options(True, "up", 28, "to_odd", "ovf_inf")
-    explained = code_snippets.of_number("0.3", fmt, ways)[0].partition("\nprint(lp.cast")[0]
+    explained = rounding_snippets.of_number("0.3", fmt, ways)[0].partition("\nprint(lp.cast")[0]
     code = reference.encode("0.3", fmt, rounding="to_odd", overflow="ovf_inf")
     (result,) = (line for line in run(explained, capsys).splitlines() if line.startswith("result"))
     assert result.split()[1] == f"{code:#0{2 + -(-fmt.bits // 4)}x}"
@@ -219,18 +231,19 @@ def test_what_is_copied_of_conversions(name: str, chosen: tuple[str, str], capsy
         ways = {} if chosen[0] == "onnx" or not target.is_float else {"rounding": chosen[0]}
         ways |= {"overflow": chosen[1]} if ways and chosen[1] != "default" else {}
         assert found.result == reference.cast(3, source, target, **ways)
-        python, onnx = code_snippets.of_conversion(found, options, bitcasting(3, source, target))
+        python, onnx = conversion_snippets.of_conversion(found, options, bitcasting(3, source, target))
         assert re.findall("0x[0-9a-f]+", run(python, capsys).splitlines()[0]) == [hex(found.result)]
         assert onnx.startswith("None: ONNX has no number for")
 
 
 def test_what_is_copied_of_a_rounding_beyond_onnx(capsys: pytest.CaptureFixture[str]) -> None:
-    python, onnx = code_snippets.of_number("0.3", lp.as_format(17), cast_options(True, "up", 28, "toward_zero"))
+    python, onnx = rounding_snippets.of_number("0.3", lp.as_format(17), cast_options(True, "up", 28, "toward_zero"))
     assert run(python, capsys).splitlines()[-1] == "[0.28125]"
     assert "lp.cast(np.array([0.3]), 'float8_e4m3fn', rounding='toward_zero')" in python
     assert onnx == "None: ONNX has no attribute for this rounding."
     assert (
-        "lp.cast" not in code_snippets.of_number("1e400", lp.as_format(17), cast_options(True, "up", 28, "to_odd"))[0]
+        "lp.cast"
+        not in rounding_snippets.of_number("1e400", lp.as_format(17), cast_options(True, "up", 28, "to_odd"))[0]
     )
 
 
@@ -285,7 +298,7 @@ def test_what_is_copied_of_a_quantization(capsys: pytest.CaptureFixture[str]) ->
     for name in ("binary6p3se", E4M3, "float8_e4m3b11fnuz"):
         state, tensor = Quantize(rows=4, columns=32, fmt=name), sampled("normal", 4, 32, 0, 1.0)
         settings = Settings(format_named(name), "block", -1, 16)
-        python, onnx = code_snippets.of_quantization(state, tensor, settings)
+        python, onnx = quantize_snippets.of_quantization(state, tensor, settings)
         assert float(run(python, capsys)) == quantize(tensor.values, settings).max_abs_error
         assert onnx == f"None: ONNX has no number for {name}."
 

@@ -12,9 +12,9 @@ from support.explorer_states.errors import states
 from support.optional import optional
 
 from lowprec import as_format, reference
-from lowprec.explorer.page_states import Errors
-from lowprec.explorer.url_query import read, write
-from lowprec.explorer.views import errors as view
+from lowprec.explorer.pages.errors import view
+from lowprec.explorer.pages.errors.state import Errors
+from lowprec.explorer.shared.link import read, write
 from lowprec.reference.exact_cast import Value
 
 onnx: Any = optional("onnx")

@@ -14,9 +14,9 @@ from lowprec.conformance import cast_check
 from lowprec.conformance.cast_check import check_cast, rule_of_cast
 from lowprec.conformance.comparison import RULES
 from lowprec.conformance.report import kept_results
-from lowprec.explorer.format_names import format_named
-from lowprec.explorer.views import evidence as view
-from lowprec.explorer.views.cast_options import DETERMINISTIC, cast_options
+from lowprec.explorer.shared import evidence as view
+from lowprec.explorer.shared.cast_options import DETERMINISTIC, cast_options
+from lowprec.explorer.shared.format_names import format_named
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC
 from lowprec.spec.rounding_modes import ROUND_MODES
 

@@ -13,13 +13,14 @@ from support.explorer_states.described import DESCRIBED
 
 from lowprec import Format, as_format, explain, reference, teaching
 from lowprec.explanation import LOSSES, LossSentence
-from lowprec.explorer import templates
-from lowprec.explorer.format_names import format_named
-from lowprec.explorer.page_states import COMPARED_NAMES, FORMAT_NAMES
-from lowprec.explorer.views import format_card
-from lowprec.explorer.views.anatomy import anatomy, facts
-from lowprec.explorer.views.conversion import conversion, loss_text
-from lowprec.explorer.views.losses import losses_of
+from lowprec.explorer.pages.anatomy.view import facts
+from lowprec.explorer.pages.compare.state import COMPARED_NAMES
+from lowprec.explorer.pages.conversion.view import conversion, loss_text
+from lowprec.explorer.shared import format_facts
+from lowprec.explorer.shared import html as templates
+from lowprec.explorer.shared.codes import anatomy, losses_of
+from lowprec.explorer.shared.format_names import format_named
+from lowprec.explorer.shared.page import FORMAT_NAMES
 
 E4M3, FNUZ = "float8_e4m3fn", "float8_e4m3fnuz"
 
@@ -47,7 +48,7 @@ CARD = {
 
 
 def test_the_card_of_e4m3fn() -> None:
-    assert {fact.name: fact.texts[0] for fact in format_card.card(as_format(E4M3))} == CARD
+    assert {fact.name: fact.texts[0] for fact in format_facts.card(as_format(E4M3))} == CARD
 
 
 @pytest.mark.parametrize(
@@ -63,12 +64,12 @@ def test_the_card_of_e4m3fn() -> None:
     ],
 )  # fmt: skip
 def test_facts_as_texts(name: str, texts_of_facts: dict[str, str]) -> None:
-    found = {fact.name: fact.texts[0] for fact in format_card.card(format_named(name))}
+    found = {fact.name: fact.texts[0] for fact in format_facts.card(format_named(name))}
     assert {fact: found[fact] for fact in texts_of_facts} == texts_of_facts
 
 
 def test_two_and_three_formats_show_where_they_differ() -> None:
-    two = format_card.comparison([as_format(E4M3), as_format(FNUZ)])
+    two = format_facts.comparison([as_format(E4M3), as_format(FNUZ)])
     differing = {fact.name: fact.texts for fact in two if fact.differs}
     assert differing["bias"] == ("7", "8")
     assert differing["largest"] == ("448", "240")
@@ -78,16 +79,16 @@ def test_two_and_three_formats_show_where_they_differ() -> None:
         "bias", "largest", "why it ends there", "lowest", "smallest normal", "smallest > 0", "NaN codes", "code of −0",
         "different numbers", "values per normal binade",
     }  # fmt: skip
-    three = format_card.comparison([as_format(name) for name in (E4M3, FNUZ, "float8_e5m2")])
+    three = format_facts.comparison([as_format(name) for name in (E4M3, FNUZ, "float8_e5m2")])
     assert {"Inf codes", "bits"} <= {fact.name for fact in three if fact.differs}
     for many in ((E4M3,), (E4M3, FNUZ, "float8_e5m2", "int8")):
-        assert not any(fact.differs for fact in format_card.comparison([as_format(name) for name in many]))
+        assert not any(fact.differs for fact in format_facts.comparison([as_format(name) for name in many]))
 
 
 @pytest.mark.parametrize("names", [FORMAT_NAMES, DESCRIBED], ids=["rows", "described"])
 def test_the_end_of_every_format(names: tuple[str, ...]) -> None:
     for name in names:
-        end = format_card.range_end(format_named(name))
+        end = format_facts.range_end(format_named(name))
         assert reference.decode(end.code, end.format) == end.largest
         html = templates.render("range_end", end=end)
         assert end.why in html
@@ -121,8 +122,8 @@ def test_what_is_said_of_binades_is_true_of_all_codes(fmt: Format) -> None:
     *before, last = counts_of(fmt)[0] or [0]
     full = 2**fmt.mantissa_bits
     assert set(before) <= {full}
-    said = {fact.name: fact.texts[0] for fact in format_card.card(fmt)}["values per normal binade"]
-    sentence = format_card.binade_sentence(fmt)
+    said = {fact.name: fact.texts[0] for fact in format_facts.card(fmt)}["values per normal binade"]
+    sentence = format_facts.binade_sentence(fmt)
     if not before and last < full:
         assert "last" in said
         assert "every" not in sentence
@@ -165,7 +166,7 @@ def test_anatomy_shows_the_card(name: str) -> None:
     test = healthy(page("anatomy", fmt=name, at="1"))
     assert [header.value for header in test.header][:1] == ["The format"]
     found = texts(test)
-    for fact in format_card.card(format_named(name)):
+    for fact in format_facts.card(format_named(name)):
         assert f"<dt>{fact.name.replace('>', '&gt;').replace('<', '&lt;')}</dt>" in found
     assert teaching.format_facts(format_named(name)).why_it_ends in found
 
@@ -216,7 +217,7 @@ def test_compare_shows_losses_and_facts() -> None:
 def test_every_compared_format_has_a_column() -> None:
     for names in (COMPARED_NAMES[:12], COMPARED_NAMES[12:]):
         formats = [as_format(name) for name in names]
-        html = templates.render("format_facts", formats=formats, facts=format_card.comparison(formats))
+        html = templates.render("format_facts", formats=formats, facts=format_facts.comparison(formats))
         assert len(re.findall(r'<th scope="col">', html)) == len(names) + 1
         assert html.count("<tr>") == len(CARD) + 1
         assert html.count("<td>") == len(CARD) * len(names)

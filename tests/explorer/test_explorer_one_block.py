@@ -13,8 +13,9 @@ from support.explorer_pages import asked, charts, healthy, page, texts
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer.views import one_block as view
-from lowprec.explorer.views.quantize import GRANULARITIES, Settings, mx_settings, nvfp4_settings, quantize
+from lowprec.explorer.pages.quantize import block_view as view
+from lowprec.explorer.pages.quantize.settings import GRANULARITIES, Settings, mx_settings, nvfp4_settings
+from lowprec.explorer.pages.quantize.view import quantize
 
 E2M1, E4M3, INT8, E8M0 = (lp.formats[name] for name in ("float4_e2m1fn", "float8_e4m3fn", "int8", "float8_e8m0fnu"))
 X = (np.random.default_rng(7).standard_t(3, (3, 20)) * 5).astype(np.float32)

@@ -13,17 +13,8 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer.views.quantize import (
-    GRANULARITIES,
-    SCALE_FORMATS,
-    TARGETS,
-    Settings,
-    choose,
-    codebook,
-    quantize,
-    slices,
-    tiles,
-)
+from lowprec.explorer.pages.quantize.settings import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings, choose
+from lowprec.explorer.pages.quantize.view import codebook, quantize, slices, tiles
 from lowprec.spec.operator_versions import NEWEST
 
 onnx: Any = optional("onnx")

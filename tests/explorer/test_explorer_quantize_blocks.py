@@ -11,19 +11,9 @@ import numpy as np
 import pytest
 
 from lowprec import reference
-from lowprec.explorer.format_names import format_named
-from lowprec.explorer.views.quantize import (
-    MX_FORMATS,
-    Settings,
-    codebook,
-    elements,
-    mx_problem,
-    mx_settings,
-    nvfp4_settings,
-    quantize,
-    slices,
-    tiles,
-)
+from lowprec.explorer.pages.quantize.settings import MX_FORMATS, Settings, mx_problem, mx_settings, nvfp4_settings
+from lowprec.explorer.pages.quantize.view import codebook, elements, quantize, slices, tiles
+from lowprec.explorer.shared.format_names import format_named
 from lowprec.spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT4, INT8, UINT8
 from lowprec.spec.rounding_modes import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES

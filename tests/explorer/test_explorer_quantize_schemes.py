@@ -11,11 +11,11 @@ from support.explorer_pages import asked, charts, healthy, page, texts
 from support.optional import optional
 
 import lowprec as lp
-from lowprec.explorer import code_snippets
-from lowprec.explorer.page_states import Quantize
-from lowprec.explorer.views.quantize import MX_FORMATS, Settings, mx_settings, nvfp4_settings, quantize
-from lowprec.explorer.views.scale_sentences import scale_sentences
-from lowprec.explorer.views.tensor import Tensor, sampled, typed
+from lowprec.explorer.pages.quantize import snippets
+from lowprec.explorer.pages.quantize.settings import MX_FORMATS, Settings, mx_settings, nvfp4_settings, scale_sentences
+from lowprec.explorer.pages.quantize.state import Quantize
+from lowprec.explorer.pages.quantize.tensor import Tensor, sampled, typed
+from lowprec.explorer.pages.quantize.view import quantize
 from lowprec.spec.formats import FLOAT4_E2M1FN, FLOAT8_E5M2, FLOAT8_E8M0FNU, INT4, INT8, UINT4
 from lowprec.spec.rounding_modes import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
@@ -156,7 +156,7 @@ STATE = Quantize(distribution="student-t", rows=4, columns=40, seed=3)
 def check_copied(settings: Settings, capsys: pytest.CaptureFixture[str], state: Quantize = STATE) -> str:
     """Run what is copied, compare it with what is shown, and return the other text."""
     tensor = typed(state.x) if state.origin == "typed" else TENSOR
-    python, nodes = code_snippets.of_quantization(state, tensor, settings)
+    python, nodes = snippets.of_quantization(state, tensor, settings)
     found, names = quantize(tensor.values, settings), dict[str, Any]()
     capsys.readouterr()
     exec(python, names)
@@ -194,7 +194,7 @@ def test_what_is_copied_of_mx(name: str, rule: str, capsys: pytest.CaptureFixtur
 def test_the_nodes_of_mx_give_the_type_that_is_shown() -> None:
     half = Tensor(TENSOR.values.astype(np.float16))
     settings, names = mx_settings(FLOAT4_E2M1FN, 8), dict[str, Any]()
-    exec(code_snippets.of_quantization(STATE, half, settings)[1], names)
+    exec(snippets.of_quantization(STATE, half, settings)[1], names)
     attributes = {one.name: onnx.helper.get_attribute_value(one) for one in names["nodes"][1].attribute}
     assert attributes["output_dtype"] == onnx.TensorProto.FLOAT  # what mx_dequantize returns, also for float16
 
@@ -213,7 +213,7 @@ def test_what_is_copied_with_a_rounding(rounding: str, capsys: pytest.CaptureFix
 
 def test_a_tensor_with_nan_has_no_nodes_in_mx(capsys: pytest.CaptureFixture[str]) -> None:
     state = Quantize(origin="typed", x="1 2 nan 4; 1 2 3 5")
-    python, nodes = code_snippets.of_quantization(state, typed(state.x), mx_settings(FLOAT4_E2M1FN, 2))
+    python, nodes = snippets.of_quantization(state, typed(state.x), mx_settings(FLOAT4_E2M1FN, 2))
     assert nodes.startswith("None: NaN and Inf make their whole block NaN in MX")
     names = dict[str, Any]()
     exec(python, names)

@@ -11,8 +11,9 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer.views import number_line
-from lowprec.explorer.views import rounding as view
+from lowprec.explorer.pages.rounding import view
+from lowprec.explorer.pages.rounding import view as number_line
+from lowprec.explorer.shared import roundings
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format, Kind
 from lowprec.spec.rounding_modes import ROUND_MODES
 
@@ -47,7 +48,7 @@ def as_float64(text: str) -> float | None:
     return number if x.special or Fraction(number) == x.number else None
 
 
-def by_name(found: view.Rounding) -> dict[str, view.Mode]:
+def by_name(found: roundings.Rounding) -> dict[str, roundings.Mode]:
     return {mode.name: mode for mode in found.modes}
 
 
@@ -56,7 +57,7 @@ def by_name(found: view.Rounding) -> dict[str, view.Mode]:
 def test_onnx_rows_are_the_oracles_and_the_kernels(fmt: Format, saturate: bool) -> None:
     texts = NUMBERS + SPECIAL + [preset.x for preset in view.presets(fmt)]
     for text in texts:
-        found = view.rounding(text, fmt, saturate=saturate)
+        found = roundings.rounding(text, fmt, saturate=saturate)
         rows = [mode for mode in found.modes if mode.is_onnx]
         modes = ROUND_MODES if fmt.is_float and not fmt.has_zero else (None,)
         assert [mode.code for mode in rows] == [
@@ -108,7 +109,7 @@ def test_roundings_are_the_neighbours_found_by_search(fmt: Format) -> None:
     numbers += [Fraction(chance.uniform(0, 4)) for _ in range(12)]
     numbers += [(low + high) / 2 for low, high in pairwise(values[:: len(values) // 8])]
     for x in numbers + [-x for x in numbers if fmt.signed]:
-        found = view.rounding(str(x), fmt, overflow="sat_finite")
+        found = roundings.rounding(str(x), fmt, overflow="sat_finite")
         ways = by_name(found)
         for name, number in found_by_search(x, fmt, values).items():
             assert ways[name].value.number == number, (name, x)
@@ -119,25 +120,25 @@ def test_roundings_are_the_neighbours_found_by_search(fmt: Format) -> None:
 
 def test_overflow_rules_of_the_table() -> None:
     """What S2's table says of 500 in float8_e4m3fn, which has NaN and no Inf; and of float16's largest."""
-    ways = by_name(view.rounding("-500", "float8_e4m3fn", overflow="ovf_inf"))
+    ways = by_name(roundings.rounding("-500", "float8_e4m3fn", overflow="ovf_inf"))
     assert {name for name, mode in ways.items() if mode.code == 0xFF} == {
         "nearest_even", "nearest_away", "nearest_zero", "away_from_zero", "toward_negative", "to_odd",
     }  # fmt: skip
     assert (ways["toward_zero"].code, ways["toward_positive"].code) == (0xFE, 0xFE)
-    assert {mode.code for mode in view.rounding("500", "float8_e4m3fn").modes} == {0x7E}
-    assert by_name(view.rounding("1e6", "float16"))["nearest_away"].code == 0x7C00  # the default of wide formats
-    assert by_name(view.rounding("1e6", "float16", overflow="sat_propagate"))["nearest_away"].code == 0x7BFF
+    assert {mode.code for mode in roundings.rounding("500", "float8_e4m3fn").modes} == {0x7E}
+    assert by_name(roundings.rounding("1e6", "float16"))["nearest_away"].code == 0x7C00  # the default of wide formats
+    assert by_name(roundings.rounding("1e6", "float16", overflow="sat_propagate"))["nearest_away"].code == 0x7BFF
 
 
 def test_integers_have_the_rounding_of_cast_alone() -> None:
     for rounding in ("onnx", "away_from_zero"):
-        found = view.rounding("2.7", "int4", rounding=rounding)
+        found = roundings.rounding("2.7", "int4", rounding=rounding)
         assert [(mode.name, mode.code) for mode in found.modes] == [("toward zero, then modulo 2^n", 2)]
         assert found.chances == ()
 
 
 def test_the_chosen_rounding_is_the_one_that_is_drawn() -> None:
-    found = view.rounding("0.3", "float8_e4m3fn", rounding="to_odd")
+    found = roundings.rounding("0.3", "float8_e4m3fn", rounding="to_odd")
     assert found.explanation.rule == "the lower neighbour: it is odd"
     assert found.interval is not None
     assert found.interval.winner == "left"
@@ -157,7 +158,7 @@ def test_the_chosen_rounding_is_the_one_that_is_drawn() -> None:
      ("1e-9", (0, 0, 0))],
 )  # fmt: skip
 def test_the_chance_of_the_upper_neighbour(x: str, lots: tuple[int, int, int]) -> None:
-    chances = view.rounding(x, "float8_e4m3fn", overflow="ovf_inf").chances
+    chances = roundings.rounding(x, "float8_e4m3fn", overflow="ovf_inf").chances
     assert [chance.name for chance in chances] == ["stochastic_a", "stochastic_b", "stochastic_c"]
     assert tuple(chance.lots_for_upper for chance in chances) == lots
     for chance in chances:
@@ -172,7 +173,7 @@ def test_the_chance_of_the_upper_neighbour(x: str, lots: tuple[int, int, int]) -
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
 def test_the_interval_is_what_explain_says(fmt: Format) -> None:
     for text in NUMBERS + SPECIAL + [preset.x for preset in view.presets(fmt)]:
-        found = view.rounding(text, fmt)
+        found = roundings.rounding(text, fmt)
         why, drawn = found.explanation, found.interval
         if drawn is None:
             assert why.x.special or fmt.kind is Kind.BOOL
@@ -204,7 +205,7 @@ def test_the_interval_is_what_explain_says(fmt: Format) -> None:
      ("256", 1 / 3, "exact", 0x78)],
 )  # fmt: skip
 def test_the_picture_of_e4m3fn(x: str, position: float, winner: str, code: int) -> None:
-    found = view.rounding(x, "float8_e4m3fn")
+    found = roundings.rounding(x, "float8_e4m3fn")
     assert found.interval is not None
     assert found.interval.position == pytest.approx(position)
     assert found.interval.winner == winner
@@ -225,7 +226,7 @@ def test_presets_show_what_they_say() -> None:
         assert lp.explain(given["half the smallest"], fmt).value.magnitude == 0
         assert lp.explain(given["smallest"], fmt).code == 1
         if "rounded twice?" in given and fmt in ONNX_NUMERIC:
-            ways = by_name(view.rounding(given["rounded twice?"], fmt))
+            ways = by_name(roundings.rounding(given["rounded twice?"], fmt))
             once, twice = ways["to nearest, ties to even"], ways["twice: through float32"]
             assert once.code is not None
             assert twice.code == once.code - 1

@@ -10,11 +10,11 @@ from support.explorer_pages import asked, healthy, page, texts
 from support.explorer_states.saturation import states
 
 from lowprec import as_format, reference, teaching
-from lowprec.explorer import url_query
-from lowprec.explorer.format_names import format_named
-from lowprec.explorer.page_states import Saturation
-from lowprec.explorer.views import saturation as view
-from lowprec.explorer.views.saturation import Table
+from lowprec.explorer.pages.saturation import view
+from lowprec.explorer.pages.saturation.state import Saturation
+from lowprec.explorer.pages.saturation.view import Table
+from lowprec.explorer.shared import link
+from lowprec.explorer.shared.format_names import format_named
 from lowprec.spec.formats import NUMERIC
 
 FLOAT8 = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
@@ -221,8 +221,8 @@ def test_which_formats_are_taken_along() -> None:
     assert state.with_selection("7", "binary8p3se").fmts == ("binary8p3se", "tf32", "e3m2", "e2m3")
     for name in ("float16", "int8", "e3m2"):
         assert state.with_selection("7", name) == state
-    assert url_query.read(Saturation, {"fmts": ""}) == (Saturation(), ())
-    assert "at most 4" in url_query.read(Saturation, {"fmts": "e1m1,e2m1,e3m1,e4m1,e5m1"})[1][0]
+    assert link.read(Saturation, {"fmts": ""}) == (Saturation(), ())
+    assert "at most 4" in link.read(Saturation, {"fmts": "e1m1,e2m1,e3m1,e4m1,e5m1"})[1][0]
 
 
 def test_the_controls_of_the_columns_beside() -> None:
@@ -253,5 +253,5 @@ def test_the_rule_of_overflow_is_shown() -> None:
 
 @pytest.mark.parametrize("state", [state for state in states() if state.fmts], ids=lambda state: state.fmts[0])
 def test_states_of_the_columns_beside(state: Saturation) -> None:
-    test = healthy(page("saturation", **url_query.write(state)))
+    test = healthy(page("saturation", **link.write(state)))
     assert all(name in texts(test) for name in state.fmts)

@@ -17,13 +17,22 @@ from support.explorer_pages import asked, charts, healthy, page, texts
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer import code_snippets
-from lowprec.explorer.page_states import MOST_SIDE_BY_SIDE, SCHEMES, Quantize
-from lowprec.explorer.url_query import checked, read, write
-from lowprec.explorer.views.quantization_settings import SUGGESTED, parse_settings, settings_text
-from lowprec.explorer.views.quantize import GRANULARITIES, MX_FORMATS, SCALE_FORMATS, TARGETS, quantize
-from lowprec.explorer.views.side_by_side import Row, compare, verdict
-from lowprec.explorer.views.tensor import sampled, typed
+from lowprec.explorer.pages.quantize import snippets
+from lowprec.explorer.pages.quantize.settings import (
+    GRANULARITIES,
+    MX_FORMATS,
+    SCALE_FORMATS,
+    SCHEMES,
+    SUGGESTED,
+    TARGETS,
+    parse_settings,
+    settings_text,
+)
+from lowprec.explorer.pages.quantize.side_by_side_view import Row, compare, verdict
+from lowprec.explorer.pages.quantize.state import MOST_SIDE_BY_SIDE, Quantize
+from lowprec.explorer.pages.quantize.tensor import sampled, typed
+from lowprec.explorer.pages.quantize.view import quantize
+from lowprec.explorer.shared.link import checked, read, write
 from lowprec.spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU, FLOAT16, INT4, INT8
 from lowprec.spec.rounding_modes import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
@@ -263,7 +272,7 @@ def test_what_is_copied_prints_the_same(capsys: pytest.CaptureFixture[str]) -> N
         tensor = typed(text) if origin else sampled("normal", 8, 40, 3, 1.0)
         settings = {settings_text(parse_settings(name)): parse_settings(name) for name in names}
         rows, _ = compare(tensor.values, list(settings))
-        python, onnx = code_snippets.of_comparison_of_settings(state, tensor, settings)
+        python, onnx = snippets.of_comparison_of_settings(state, tensor, settings)
         capsys.readouterr()
         exec(python, {})
         printed = [line.split() for line in capsys.readouterr().out.splitlines()]

@@ -12,10 +12,11 @@ from support.explorer_pages import asked, healthy, page, texts
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer import url_query
-from lowprec.explorer.page_states import STATES, Start
-from lowprec.explorer.views.examples import EXAMPLES, Example
-from lowprec.explorer.views.questions import QUESTIONS, UNANSWERED, Question, verdict
+from lowprec.explorer.pages import STATES
+from lowprec.explorer.pages.start.examples import EXAMPLES, Example
+from lowprec.explorer.pages.start.questions import QUESTIONS, UNANSWERED, Question, verdict
+from lowprec.explorer.pages.start.state import Start
+from lowprec.explorer.shared import link
 from lowprec.spec.operator_versions import NEWEST
 
 E4M3, FNUZ, E5M2, POWERS, BF16 = "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e8m0fnu", "bfloat16"
@@ -158,9 +159,9 @@ def test_an_example_says_what_the_library_computes(row: Example) -> None:
 
 @pytest.mark.parametrize("row", [*EXAMPLES, *QUESTIONS], ids=lambda row: getattr(row, "key", row.path))
 def test_a_link_opens_its_page(row: Example | Question) -> None:
-    state, problems = url_query.read(STATES[row.path], row.query)
+    state, problems = link.read(STATES[row.path], row.query)
     assert problems == ()
-    assert {name: text for name, text in url_query.write(state).items() if name in row.query} == row.query
+    assert {name: text for name, text in link.write(state).items() if name in row.query} == row.query
     healthy(page(row.path, **row.query))
 
 
@@ -212,4 +213,4 @@ def test_questions_answer() -> None:
     wrap = next(radio for radio in test.radio if "int8" in radio.label)
     healthy(wrap.set_value("1").run())
     assert "Right." in texts(test)
-    assert Start(wrap="1") == url_query.read(Start, {"wrap": "1"})[0]
+    assert Start(wrap="1") == link.read(Start, {"wrap": "1"})[0]

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lowprec as lp
-from lowprec.explorer.views.tensor import DISTRIBUTIONS, MOST_ELEMENTS, MOST_TYPED, sampled, typed
-from lowprec.explorer.views.uploaded_tensor import MOST_BYTES, from_file, names_in
+from lowprec.explorer.pages.quantize.tensor import DISTRIBUTIONS, MOST_ELEMENTS, MOST_TYPED, sampled, typed
+from lowprec.explorer.pages.quantize.tensor_files import MOST_BYTES, from_file, names_in
 
 
 def npy(values):

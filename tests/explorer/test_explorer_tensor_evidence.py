@@ -14,11 +14,11 @@ from support.explorer_states.quantize import states
 
 from lowprec import reference
 from lowprec.conformance.report import kept_results
-from lowprec.explorer.page_states import Quantize
-from lowprec.explorer.url_query import write
-from lowprec.explorer.views import tensor_evidence as view
-from lowprec.explorer.views.quantize import Quantized, quantize
-from lowprec.explorer.views.tensor import sampled, typed
+from lowprec.explorer.pages.quantize import evidence as view
+from lowprec.explorer.pages.quantize.state import Quantize
+from lowprec.explorer.pages.quantize.tensor import sampled, typed
+from lowprec.explorer.pages.quantize.view import Quantized, quantize
+from lowprec.explorer.shared.link import write
 from lowprec.spec.formats import FLOAT32
 
 
