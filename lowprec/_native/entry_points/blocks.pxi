@@ -136,7 +136,11 @@ from lowprec._native.block_types cimport (
 )
 
 cdef extern from "scalar_block_kernels.h" nogil:
+    const int32_t TRANSFORMER_ENGINE "LP_TRANSFORMER_ENGINE"
     void start_scales "lp_start_scales" (block_params_t *p, float start) noexcept
+    float start_of_scale "lp_start_of_scale" (float scale, const block_params_t *p) noexcept
+    float start_of_largest "lp_start_of_largest" (float largest, const block_params_t *p) noexcept
+    float scale_of_start "lp_scale_of_start" (float start, const block_params_t *p) noexcept
 
 cdef enum:
     MAGNITUDE = 0x7fffffff
