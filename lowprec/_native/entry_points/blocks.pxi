@@ -230,7 +230,7 @@ cdef class BlockProgram:
         self.steps.negative_zero = negative_zero
         self.steps.pack = loop_index[pack] if pack is not None else NO_LOOP
         self.steps.bits, self.steps.group = bits, group
-        self.steps.whole = not is_random and pack in (None, "pack4")
+        self.steps.whole = pack in (None, "pack4")
 
 
 cdef void write_codes(
@@ -294,7 +294,8 @@ cdef Py_ssize_t quantize_whole(
         x = load_tile(job.load, job.src, start, count * job.block, tiles)
     return whole_blocks_in_use(
         x, job.scales + outer * job.blocks + first, job.elements + start * steps.bits // 8, count, ahead, steps.kind,
-        job.block, steps.pack != NO_LOOP, steps.integers, steps.negative_zero, &steps.params)
+        job.block, steps.pack != NO_LOOP, steps.integers, steps.negative_zero, job.stream.seed,
+        job.stream.position + start, &steps.params)
 
 
 cdef void quantize_row(
