@@ -136,7 +136,11 @@ from lowprec._native.block_types cimport (
 )
 
 cdef extern from "scalar_block_kernels.h" nogil:
+    const int32_t TRANSFORMER_ENGINE "LP_TRANSFORMER_ENGINE"
     void start_scales "lp_start_scales" (block_params_t *p, float start) noexcept
+    float start_of_scale "lp_start_of_scale" (float scale, const block_params_t *p) noexcept
+    float start_of_largest "lp_start_of_largest" (float largest, const block_params_t *p) noexcept
+    float scale_of_start "lp_scale_of_start" (float start, const block_params_t *p) noexcept
 
 cdef enum:
     MAGNITUDE = 0x7fffffff
@@ -226,7 +230,7 @@ cdef class BlockProgram:
         self.steps.negative_zero = negative_zero
         self.steps.pack = loop_index[pack] if pack is not None else NO_LOOP
         self.steps.bits, self.steps.group = bits, group
-        self.steps.whole = not is_random and pack in (None, "pack4")
+        self.steps.whole = pack in (None, "pack4")
 
 
 cdef void write_codes(
@@ -290,7 +294,8 @@ cdef Py_ssize_t quantize_whole(
         x = load_tile(job.load, job.src, start, count * job.block, tiles)
     return whole_blocks_in_use(
         x, job.scales + outer * job.blocks + first, job.elements + start * steps.bits // 8, count, ahead, steps.kind,
-        job.block, steps.pack != NO_LOOP, steps.integers, steps.negative_zero, &steps.params)
+        job.block, steps.pack != NO_LOOP, steps.integers, steps.negative_zero, job.stream.seed,
+        job.stream.position + start, &steps.params)
 
 
 cdef void quantize_row(
