@@ -130,11 +130,6 @@ def compare_blocks(str kind not None, Program load, const uint8_t[::1] src, cons
 
 
 # The entry point of MX and NVFP4 blocks: scales and elements in one pass over memory, blocks over threads.
-from lowprec._native.block_types cimport (
-    block_params_t, block_slots_t, clear_codes_t, drop_negative_zero_t, find_codes_t, find_scales_t, mark_nan_t,
-    raise_columns_t, to_integers_t, whole_blocks_t,
-)
-
 cdef extern from "scalar_block_kernels.h" nogil:
     const int32_t TRANSFORMER_ENGINE "LP_TRANSFORMER_ENGINE"
     void start_scales "lp_start_scales" (block_params_t *p, float start) noexcept
