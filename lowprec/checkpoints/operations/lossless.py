@@ -71,7 +71,7 @@ class LosslessStep(Operation):
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
         """Cut between rows that share a scale, counted in float32."""
-        return row_chunks(self.weight.shape, nbytes // 4, max(1, self.scheme.grid.rows))
+        return row_chunks(self.weight.shape, nbytes // 4, self.scheme.grid.unit)
 
     def chunk_bytes(self, chunk: Chunk) -> int:
         """Return the bytes of rows in float32."""
@@ -98,7 +98,7 @@ class LosslessStep(Operation):
         numbers = {one.role: number for number, one in enumerate(self.layout)}
         reader, rows = workspace.rows(weight), weight.shape[-2]
         high = scheme.grid.rows or rows
-        for part in row_chunks((1, *chunk.shape[1:]), PART, max(1, scheme.grid.rows)):
+        for part in row_chunks((1, *chunk.shape[1:]), PART, scheme.grid.unit):
             first, count = (chunk.start + part.start) // columns, part.shape[1]
             source, parameters = reader.codes(first, count), reader.parameters(first, count)
             workspace.nbytes += source.nbytes

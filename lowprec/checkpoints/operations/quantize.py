@@ -73,7 +73,7 @@ class Quantize(Operation):
     @property
     def _unit(self) -> int:
         """Between how many rows alone the matrix is cut: those of a block, or of a tile of scales."""
-        return TILE_ROWS if self.scheme.tiles else max(1, self.scheme.grid.rows)
+        return TILE_ROWS if self.scheme.tiles else self.scheme.grid.unit
 
     def _rows(self, elements: int) -> int:
         """Return how many rows have about so many elements, a multiple of the unit."""
@@ -124,7 +124,7 @@ class Quantize(Operation):
         self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats
     ) -> Iterator[tuple[int, int, Array]]:
         """Yield codes of some rows at a time, then the scales of all."""
-        rows, unit = self.rows.matrix[0], max(1, self.scheme.grid.rows)
+        rows, unit = self.rows.matrix[0], self.scheme.grid.unit
         roles = [one.role for one in self.layout]
         found, first = [], -1
         for part in self._parts(chunk, workspace):
@@ -165,7 +165,7 @@ class Quantize(Operation):
 
     def _compare(self, part: Part, codes: Array, scales: Array, shared: Any, stats: ErrorStats) -> None:
         """Count what the codes of a part lose."""
-        parameters = Parameters(scales[np.arange(len(codes)) // max(1, self.scheme.grid.rows)], None, shared)
+        parameters = Parameters(scales[np.arange(len(codes)) // self.scheme.grid.unit], None, shared)
         if not add_losses(stats, part.values, part.values_fmt, self.scheme, codes, parameters):
             raise fail(self.tensor, f"has numbers too large for {self.scheme.code_name}")
 

@@ -14,7 +14,7 @@ from ...spec.packing import packed_bytes
 from ..chunks import ALIGNMENT, Chunk, split_chunks
 from ..containers.container import OutputTensor, StoredTensor
 from ..schemes.cast import ElementRules, bytes_of
-from ..schemes.scale_grid import SCALE_SUFFIX, ScaleLayout
+from ..schemes.scale_grid import SCALE_SUFFIX, ScaleRequest
 from .operation import Array, Operation, Summary
 from .workspace import Workspace
 
@@ -34,7 +34,7 @@ class Scale(Operation):
     tensor: StoredTensor
     fmt: Format
     rules: ElementRules
-    scaling: ScaleLayout
+    scaling: ScaleRequest
     suffix: str = ""
 
     @property
@@ -52,7 +52,8 @@ class Scale(Operation):
         yield OutputTensor(tensor.name + self.suffix, tensor.shape, to, nbytes, tensor, "codes", self.rules)
         shape = self.scaling.scale_shape(tensor.shape)
         nbytes = packed_bytes(int(np.prod(shape, dtype=object)), fmt)
-        axis = self.scaling.axis % len(tensor.shape) if self.scaling.kind == "axis" else None
+        axis = None if self.scaling.block_size else self.scaling.axis
+        axis = None if axis is None else axis % len(tensor.shape)
         yield OutputTensor(tensor.name + SCALE_SUFFIX, shape, fmt, nbytes, tensor, "scale", self.rules, axis)
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
@@ -70,7 +71,7 @@ class Scale(Operation):
         """How many elements have one scale of an axis, where they follow each other and a chunk can have them; or 0."""
         outer, _, inner = self.rules.view(self.tensor.shape, self.tensor.fortran)
         fits = outer == 1 and SMALLEST_SLICE <= inner <= LARGEST_SLICE
-        return inner if self.scaling.kind == "axis" and fits else 0
+        return inner if self.scaling.axis is not None and fits else 0
 
     @property
     def _bits(self) -> int:

@@ -78,10 +78,7 @@ def is_relabelled(source: Scheme, target: Scheme, shape: tuple[int, int]) -> boo
 
 def _fitted(grid: Grid, shape: tuple[int, int]) -> Grid:
     """Return a grid in the one way, of several, in which its groups of a matrix can be said."""
-    rows, columns = shape
-    if grid.period not in (0, rows):
-        return grid
-    return Grid(min(grid.rows or rows, rows), min(grid.columns or columns, columns))
+    return Grid(*grid.extent(shape)) if grid.period in (0, shape[0]) else grid
 
 
 def is_tiled(source: Scheme, target: Scheme, shape: tuple[int, int]) -> bool:
