@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...loss.error_stats import ErrorStats
-from ..chunks import Chunk
+from ..chunks import Chunk, RowCut, row_chunks
 from ..containers.container import OutputTensor, StoredTensor
 from ..files.errors import FileError
 from ..schemes.dequantize import Parameters, dequantize
@@ -23,7 +23,7 @@ from ..schemes.scheme import Scheme
 from ..weights.engine_interface import CODES, SCALES, Output
 from ..weights.quantized_weight import Weight
 from .operation import Array, Operation, Summary
-from .rows import WeightRows, row_chunks
+from .rows import WeightRows
 from .workspace import Workspace
 
 __all__ = ["LosslessStep", "Relabel", "Tile", "find_step"]
@@ -69,13 +69,10 @@ class LosslessStep(Operation):
             nbytes = math.prod(one.shape) * one.fmt.storage_bits // 8
             yield OutputTensor(one.name, one.shape, one.fmt, nbytes, self.tensor, one.role)
 
-    def chunks(self, nbytes: int) -> Iterator[Chunk]:
-        """Cut between rows that share a scale, counted in float32."""
-        return row_chunks(self.weight.shape, nbytes // 4, self.scheme.grid.unit)
-
-    def chunk_bytes(self, chunk: Chunk) -> int:
-        """Return the bytes of rows in float32."""
-        return 4 * chunk.size
+    @property
+    def cut(self) -> RowCut:
+        """Between rows that share a scale, counted in float32."""
+        return RowCut(self.weight.shape, 4 * self.weight.columns, self.scheme.grid.unit)
 
     def constants(self, shared: Any) -> Iterator[tuple[int, bytes]]:
         """Yield what the plan knew."""

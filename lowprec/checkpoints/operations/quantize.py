@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...loss.error_stats import ErrorStats
-from ..chunks import Chunk
+from ..chunks import Chunk, RowCut
 from ..containers.container import OutputTensor, StoredTensor
 from ..files.errors import FileError
 from ..schemes.absmax import NotFiniteError, largest_magnitude
@@ -79,13 +79,10 @@ class Quantize(Operation):
         """Return how many rows have about so many elements, a multiple of the unit."""
         return max(self._unit, elements // self.rows.matrix[1] // self._unit * self._unit)
 
-    def chunks(self, nbytes: int) -> Iterator[Chunk]:
-        """Cut between blocks of rows; a matrix whose axes are exchanged is read whole, since a row needs all of it."""
-        return self.rows.chunks(nbytes, self._unit)
-
-    def chunk_bytes(self, chunk: Chunk) -> int:
-        """Return the bytes of a chunk of the weight."""
-        return self.rows.chunk_bytes(chunk)
+    @property
+    def cut(self) -> RowCut:
+        """Between blocks of rows."""
+        return self.rows.cut(self._unit)
 
     @property
     def measured(self) -> tuple[int, ...] | None:

@@ -13,14 +13,14 @@ import numpy as np
 from ...loss.error_stats import ErrorStats
 from ...ops.encode_pack import encode
 from ...spec.formats import FLOAT32, Format
-from ..chunks import Chunk
+from ..chunks import Chunk, RowCut, row_chunks
 from ..containers.container import StoredTensor
 from ..schemes.cast import Array, ElementRules, bytes_of
 from ..schemes.dequantize import Parameters, dequantize
 from ..weights.quantized_weight import Weight
 from .workspace import Workspace
 
-__all__ = ["Part", "Rows", "StoredRows", "WeightRows", "row_chunks"]
+__all__ = ["Part", "Rows", "StoredRows", "WeightRows"]
 
 
 class Part(NamedTuple):
@@ -46,20 +46,6 @@ class Part(NamedTuple):
         """Return some of the rows."""
         codes, values = self.codes[start:stop], self.values[start:stop]
         return Part(self.first + start, codes, self.fmt, values, self.values_fmt)
-
-
-def row_chunks(shape: tuple[int, ...], elements: int, unit: int) -> Iterator[Chunk]:
-    """Cut a matrix, or a stack of them, into whole rows of about so many elements: a multiple of `unit` but at ends.
-
-    A chunk's start is counted in elements, and its shape is that of one matrix.
-    """
-    *stack, rows, columns = shape
-    if columns == 0:
-        return
-    step = max(unit, elements // columns // unit * unit)
-    for matrix in range(math.prod(stack)):
-        for first in range(0, rows, step):
-            yield Chunk((matrix * rows + first) * columns, (1, min(step, rows - first), columns), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +103,10 @@ class Rows(ABC):
     def row_bytes(self, columns: int) -> int:
         """Return how many bytes so many elements, next to each other in memory, take while they are read."""
 
-    def chunks(self, nbytes: int, unit: int) -> Iterator[Chunk]:
-        """Cut between rows, in multiples of `unit`, or between matrices where the axes are exchanged."""
+    def cut(self, unit: int) -> RowCut:
+        """Cut between rows, in multiples of `unit`; a matrix of exchanged axes is read whole, a row needs all of it."""
         *_, rows, columns = self.stored
-        if self.is_exchanged:
-            return row_chunks(self.stored, 0, max(1, rows))
-        return row_chunks(self.stored, nbytes * columns // max(1, self.row_bytes(columns)), unit)
-
-    def chunk_bytes(self, chunk: Chunk) -> int:
-        """Return how many bytes a chunk takes."""
-        return chunk.shape[1] * self.row_bytes(chunk.shape[2])
+        return RowCut(self.stored, self.row_bytes(columns), max(1, rows) if self.is_exchanged else unit)
 
     @abstractmethod
     def parts(self, chunk: Chunk, step: int, workspace: Workspace) -> Iterator[Part]:

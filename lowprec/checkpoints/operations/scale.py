@@ -11,7 +11,7 @@ import numpy as np
 from ...loss.error_stats import ErrorStats
 from ...spec.formats import Format
 from ...spec.packing import packed_bytes
-from ..chunks import ALIGNMENT, Chunk, split_chunks
+from ..chunks import ALIGNMENT, Chunk, ElementCut
 from ..containers.container import OutputTensor, StoredTensor
 from ..schemes.cast import ElementRules, bytes_of
 from ..schemes.scale_grid import SCALE_SUFFIX, ScaleRequest
@@ -56,15 +56,13 @@ class Scale(Operation):
         axis = None if axis is None else axis % len(tensor.shape)
         yield OutputTensor(tensor.name + SCALE_SUFFIX, shape, fmt, nbytes, tensor, "scale", self.rules, axis)
 
-    def chunks(self, nbytes: int) -> Iterator[Chunk]:
-        """Cut between scales."""
-        most = max(8 * nbytes // self._bits, self._slice)
+    @property
+    def cut(self) -> ElementCut:
+        """Between scales, counted in the wider format."""
+        bits = max(self.fmt.storage_bits, self.rules.to.storage_bits)
         align = ALIGNMENT if self.tensor.packed or self.rules.packs else 1
-        return split_chunks(self.rules.view(self.tensor.shape, self.tensor.fortran), most, self.rules.unit, align)
-
-    def chunk_bytes(self, chunk: Chunk) -> int:
-        """Return the bytes of the wider format."""
-        return chunk.size * self._bits // 8
+        view = self.rules.view(self.tensor.shape, self.tensor.fortran)
+        return ElementCut(view, bits, self.rules.unit, align, self._slice)
 
     @property
     def _slice(self) -> int:
@@ -72,10 +70,6 @@ class Scale(Operation):
         outer, _, inner = self.rules.view(self.tensor.shape, self.tensor.fortran)
         fits = outer == 1 and SMALLEST_SLICE <= inner <= LARGEST_SLICE
         return inner if self.scaling.axis is not None and fits else 0
-
-    @property
-    def _bits(self) -> int:
-        return max(self.fmt.storage_bits, self.rules.to.storage_bits)
 
     @property
     def held(self) -> int:
