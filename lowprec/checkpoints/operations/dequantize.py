@@ -42,10 +42,10 @@ class Dequantize(Operation):
     @property
     def summary(self) -> Summary:
         """The formats of codes and scales, and all tensors of the weight."""
-        weight, nbytes = self.weight, sum(tensor.location.nbytes for tensor in self.weight.tensors)
-        source, scales = weight.scheme.code_name, weight.scales
+        weight, scales = self.weight, self.weight.scales
+        source = weight.scheme.code_name
         scale, shape = (None, None) if scales is None else (weight.scheme.scale.name, scales.shape)
-        return Summary(weight.name, weight.plain_shape, source, self.rules.to.name, scale, nbytes, shape)
+        return Summary(weight.name, weight.plain_shape, source, self.rules.to.name, scale, weight.nbytes, shape)
 
     def outputs(self) -> Iterator[OutputTensor]:
         """Yield the values."""

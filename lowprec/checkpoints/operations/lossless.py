@@ -19,7 +19,7 @@ from ..schemes.scheme import Scheme
 from ..weights.engine_interface import CODES, SCALES, Output
 from ..weights.quantized_weight import Weight, fail
 from .operation import Array, Operation, Summary
-from .rows import WeightRows
+from .rows import Rows
 from .workspace import Workspace
 
 __all__ = ["Lossless", "find_step"]
@@ -58,9 +58,8 @@ class Lossless(Operation):
     def summary(self) -> Summary:
         """The formats, and all tensors of the weight."""
         weight, scheme = self.weight, self.scheme
-        nbytes = sum(tensor.location.nbytes for tensor in weight.tensors)
         names = weight.scheme.code_name, scheme.code_name, scheme.scale.name
-        return Summary(weight.name, weight.plain_shape, *names, nbytes, is_lossless=True)
+        return Summary(weight.name, weight.plain_shape, *names, weight.nbytes, is_lossless=True)
 
     def outputs(self) -> Iterator[OutputTensor]:
         """Yield the tensors of the layout."""
@@ -111,9 +110,11 @@ class Lossless(Operation):
             stats.inexact += int(np.count_nonzero(group_errors(values, back, scheme.grid)))
 
 
-def find_step(rows: WeightRows, scheme: Scheme, layout: tuple[Output, ...]) -> Lossless | None:
-    """Return the operation by which a weight gets a scheme, or None where its values must be quantized again."""
+def find_step(rows: Rows, scheme: Scheme, layout: tuple[Output, ...]) -> Lossless | None:
+    """Return the operation by which a weight gets a scheme; None for values that must be quantized, maybe again."""
     weight = rows.weight
+    if weight is None:
+        return None
     computed = {one.role for one in layout if one.content is None}
     is_more = any(one is not None for one in (weight.global_scale, weight.zero_points, weight.groups))
     if weight.scales is None or rows.is_exchanged or is_more or scheme.tiles or computed != {CODES, SCALES}:

@@ -104,6 +104,11 @@ class Weight:
         return (self.codes, *(one for one in optional if one is not None), *self.unused)
 
     @property
+    def nbytes(self) -> int:
+        """The bytes of all of them."""
+        return sum(tensor.location.nbytes for tensor in self.tensors)
+
+    @property
     def columns(self) -> int:
         """The length of its last axis."""
         return self.shape[-1] if self.shape else 1
