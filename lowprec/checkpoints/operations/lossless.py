@@ -110,11 +110,8 @@ class Lossless(Operation):
             stats.inexact += int(np.count_nonzero(group_errors(values, back, scheme.grid)))
 
 
-def find_step(rows: Rows, scheme: Scheme, layout: tuple[Output, ...]) -> Lossless | None:
-    """Return the operation by which a weight gets a scheme; None for values that must be quantized, maybe again."""
-    weight = rows.weight
-    if weight is None:
-        return None
+def find_step(weight: Weight, rows: Rows, scheme: Scheme, layout: tuple[Output, ...]) -> Lossless | None:
+    """Return the operation by which a weight gets a scheme; None where its values must be quantized again."""
     computed = {one.role for one in layout if one.content is None}
     is_more = any(one is not None for one in (weight.global_scale, weight.zero_points, weight.groups))
     if weight.scales is None or rows.is_exchanged or is_more or scheme.tiles or computed != {CODES, SCALES}:

@@ -179,7 +179,7 @@ class ToRecipe:
             scheme = recipe.scheme_of(tensor.fmt)
             layout = tuple(recipe.outputs(tensor.name, recipe.shape_of(tensor), scheme))
             rows = _rows(one.operation, tensor.fmt, recipe.transposed)
-            step = find_step(rows, scheme, layout)
+            step = None if rows.weight is None else find_step(rows.weight, rows, scheme, layout)
             if rows.weight is not None and step is None:
                 quantized_twice.append(rows.weight)
             plan.add(step or Quantize(rows, scheme, recipe.tool, layout, recipe.fused(tensor.name)))
