@@ -16,7 +16,7 @@ from PIL import Image  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
 from support.browser import CHROMIUM, FLAGS, Visit, server  # noqa: E402
 
-from lowprec.explorer.page_states import PAGES  # noqa: E402
+from lowprec.explorer.pages import PAGES  # noqa: E402
 
 QUERIES = {
     "start": "values=2",
@@ -38,7 +38,7 @@ def main(names: list[str]) -> None:
     folder.mkdir(exist_ok=True)
     with server() as address, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        for path in names or [path for path, *_ in PAGES]:
+        for path in names or [page.path for page in PAGES]:
             for view, options in VIEWS.items():
                 visit = Visit(browser, address, **options)
                 visit.go(f"{path}?{QUERIES.get(path, '')}")

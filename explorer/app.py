@@ -2,21 +2,30 @@
 
 import difflib
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import streamlit as st
 
-from lowprec.explorer import components, page_layout
-from lowprec.explorer.controls import end_of_run
-from lowprec.explorer.menu import follow, menu
-from lowprec.explorer.page_states import PAGES
+from lowprec.explorer.pages import PAGES
+from lowprec.explorer.shared import browser, layout
+from lowprec.explorer.shared.controls import Controls, end_of_run
+from lowprec.explorer.shared.menu import follow, menu
+from lowprec.explorer.shared.page import Page
+
+
+def address_of(row: Page) -> Any:
+    """Return a page for Streamlit, at its path."""
+
+    def run() -> None:
+        row.show(Controls(row.state))
+
+    return st.Page(run, title=row.title, icon=f":material/{row.icon}:", url_path=row.path)
+
 
 st.set_page_config(page_title="lowprec explorer", page_icon=str(Path(__file__).with_name("icon.svg")), layout="wide")
-page_layout.apply_styles()
-pages = {
-    path: st.Page(f"app_pages/{path}.py", title=title, icon=f":material/{icon}:", url_path=path)
-    for path, title, icon in PAGES
-}
+layout.apply_styles()
+pages = {row.path: address_of(row) for row in PAGES}
 base = str(st.get_option("server.baseUrlPath")).strip("/").rpartition("/")[2]
 asked = unquote(urlsplit(st.context.url or "").path).strip().rpartition("/")[2]
 unknown = st.session_state.setdefault("unknown pages", {})  # Back may lead to one
@@ -31,13 +40,13 @@ def home() -> None:
 def missing() -> None:
     """Name the page that does not exist, and those that do."""
     near = difflib.get_close_matches(page.url_path.casefold(), pages, 1)
-    page_layout.show("missing_page", unknown=page.url_path[:100], near=near, pages=PAGES)
+    layout.show("missing_page", unknown=page.url_path[:100], near=near, pages=PAGES)
 
 
 bare = st.Page(home, title="lowprec", default=True, visibility="hidden")
 others = [st.Page(missing, title="No such page", url_path=path, visibility="hidden") for path in unknown]
 page = st.navigation([bare, *pages.values(), *others], position="hidden")
-components.page_script(leads_to=PAGES[0][0] if page == bare else None)
+browser.page_script(leads_to=PAGES[0].path if page == bare else None)
 if page.url_path in pages:
     states = follow(page.url_path)
     if not st.context.is_embedded:

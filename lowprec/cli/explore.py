@@ -61,7 +61,7 @@ def _explore(options: argparse.Namespace) -> None:
     if importlib.util.find_spec("streamlit") is None:
         raise ValueError("explore needs Streamlit: pip install 'lowprec[explorer]'")
     app = Path(importlib.import_module("lowprec.explorer").__file__ or "").parent / "app.py"
-    theme: dict[str, str] = importlib.import_module("lowprec.explorer.theme").OPTIONS
+    theme: dict[str, str] = importlib.import_module("lowprec.explorer.shared.theme").OPTIONS
     command = importlib.import_module("streamlit.web.cli")
     _stay_on_this_machine()
     sys.stdout.flush()

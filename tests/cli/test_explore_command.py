@@ -17,7 +17,7 @@ import pytest
 from support.browser import free_port, server, wait_for
 
 from lowprec.cli import explore, main
-from lowprec.explorer import theme
+from lowprec.explorer.shared import theme
 
 
 def test_without_streamlit_it_says_what_to_install(

@@ -14,8 +14,8 @@ import pytest
 from support.browser import Visit
 from support.daily_share import shared
 
-from lowprec.explorer.page_states import STATES
-from lowprec.explorer.url_query import query_text, read, write
+from lowprec.explorer.pages import STATES
+from lowprec.explorer.shared.link import query_text, read, write
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import pytest
 from support.browser import Visit
 
-from lowprec.explorer.page_states import PAGES
+from lowprec.explorer.pages import PAGES
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +39,7 @@ def test_a_page_that_does_not_exist_is_named(visit: Visit) -> None:
     assert page.get_by_role("dialog").count() == 0
     assert "/nosuchpage" in page.url
     assert page.get_by_role("heading", level=1).all_inner_texts() == ["No such page"]
-    assert page.get_by_role("listitem").all_inner_texts() == [title for _, title, _ in PAGES]
+    assert page.get_by_role("listitem").all_inner_texts() == [page.title for page in PAGES]
     page.get_by_role("link", name="Rounding", exact=True).click()
     page.get_by_role("heading", level=1, name="Rounding", exact=True).wait_for()
     visit.settle()
@@ -214,8 +214,8 @@ def test_a_link_restores_a_page_and_back_goes_back(visit: Visit) -> None:
 @pytest.mark.parametrize("visit", [{"phone": True}, {}], indirect=True, ids=["phone", "wide"])
 def test_the_menu_takes_the_number_and_the_format_along(visit: Visit) -> None:
     page = visit.go("rounding?x=464&fmt=float8_e5m2")
-    for _, title, _ in PAGES:
-        assert page.get_by_role("link", name=title, exact=True).is_visible()  # also on a phone
+    for row in PAGES:
+        assert page.get_by_role("link", name=row.title, exact=True).is_visible()  # also on a phone
     entries = page.evaluate("history.length")
     page.get_by_role("link", name="Anatomy", exact=True).click()
     visit.address_has("anatomy?fmt=float8_e5m2&at=464")

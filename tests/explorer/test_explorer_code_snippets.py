@@ -12,14 +12,17 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer import code_snippets
-from lowprec.explorer.page_states import Quantize
-from lowprec.explorer.views.cast_options import cast_options
-from lowprec.explorer.views.compare import COMPARABLE
-from lowprec.explorer.views.conversion import CASTABLE, bitcasting, conversion
-from lowprec.explorer.views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings, quantize
-from lowprec.explorer.views.tensor import DISTRIBUTIONS, Tensor, sampled, typed
-from lowprec.explorer.views.uploaded_tensor import from_file
+from lowprec.explorer.pages.compare import snippets as compare_snippets
+from lowprec.explorer.pages.compare.view import COMPARABLE
+from lowprec.explorer.pages.conversion import snippets as conversion_snippets
+from lowprec.explorer.pages.conversion.view import CASTABLE, bitcasting, conversion
+from lowprec.explorer.pages.quantize import snippets as quantize_snippets
+from lowprec.explorer.pages.quantize.settings import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings
+from lowprec.explorer.pages.quantize.state import Quantize
+from lowprec.explorer.pages.quantize.tensor import DISTRIBUTIONS, Tensor, sampled, typed
+from lowprec.explorer.pages.quantize.tensor_files import from_file
+from lowprec.explorer.pages.quantize.view import quantize
+from lowprec.explorer.shared.cast_options import cast_options
 
 onnx: Any = optional("onnx")
 
@@ -50,7 +53,7 @@ def check(nodes, inputs, opset):
 def test_of_a_comparison(saturate, mode, opset, capsys):
     options = cast_options(saturate, mode, opset)
     formats = [fmt for fmt in COMPARABLE if fmt.since is not None and fmt.since <= opset]
-    python, onnx_text = code_snippets.of_comparison("-17/23", formats, options)
+    python, onnx_text = compare_snippets.of_comparison("-17/23", formats, options)
     printed = run(python, capsys)[1].splitlines()
     lines = [line for line in printed if line.startswith("result")]
     codes = [int(line.split()[1], 16) for line in lines]
@@ -76,7 +79,7 @@ def test_of_a_conversion(target, capsys):
             options = cast_options(saturate, "down", 28)
             found = conversion(3, source, target, **options)
             read = bitcasting(3, source, target)
-            python, onnx_text = code_snippets.of_conversion(found, options, read)
+            python, onnx_text = conversion_snippets.of_conversion(found, options, read)
             first, cast, *second = run(python, capsys)[1].splitlines()
             assert re.findall("0x[0-9a-f]+", first) == [hex(found.result)]
             value = {"True": "1", "False": "0"}.get(cast.strip("[] "), cast.strip("[] "))
@@ -112,7 +115,7 @@ def test_of_a_quantization(fmt, per, scale, asymmetric, capsys):
     state = dataclasses.replace(Quantize(), rows=4, columns=10, seed=3)
     tensor = sampled("normal", 4, 10, 3)
     settings = Settings(fmt, per, -1, 4, scale, asymmetric, "nearest", False)
-    python, onnx_text = code_snippets.of_quantization(state, tensor, settings)
+    python, onnx_text = quantize_snippets.of_quantization(state, tensor, settings)
     names, out = run(python, capsys)
     same(names, tensor, settings)
     assert float(out) == quantize(tensor.values, settings).max_abs_error
@@ -131,7 +134,7 @@ def test_the_scale_of_a_block_of_zeros(fmt, capsys):
     """OCP MX: the exponent is the smallest one, 2**-127, code 00."""
     text, settings = "0 0 0 0; 1 2 3 4", Settings(fmt, "block", -1, 4, E8M0)
     state = dataclasses.replace(Quantize(), origin="typed", x=text)
-    names, _ = run(code_snippets.of_quantization(state, typed(text), settings)[0], capsys)
+    names, _ = run(quantize_snippets.of_quantization(state, typed(text), settings)[0], capsys)
     same(names, typed(text), settings)
     assert lp.cast(names["scale"], "float64")[0, 0] == 2.0**-127
 
@@ -140,14 +143,14 @@ def test_the_scale_of_a_block_of_zeros(fmt, capsys):
 def test_of_a_sampled_tensor(distribution, capsys):
     state = dataclasses.replace(Quantize(), distribution=distribution, rows=20, columns=30, seed=5, spread=0.3)
     tensor, settings = sampled(distribution, 20, 30, 5, 0.3), Settings(E2M1)
-    same(run(code_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
+    same(run(quantize_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
 
 
 @pytest.mark.parametrize("text", ["0.1", "1 2; 3 1/3", "nan inf -inf -0 1e-45 3.4e38"])
 @pytest.mark.parametrize("settings", [Settings(E2M1), Settings(UINT8, asymmetric=True), Settings(INT4, "axis", 0)])
 def test_of_a_typed_tensor(text, settings, capsys):
     state = dataclasses.replace(Quantize(), origin="typed", x=text)
-    names, _ = run(code_snippets.of_quantization(state, typed(text), settings)[0].partition("error =")[0], capsys)
+    names, _ = run(quantize_snippets.of_quantization(state, typed(text), settings)[0].partition("error =")[0], capsys)
     same(names, typed(text), settings)
 
 
@@ -159,12 +162,12 @@ def test_of_a_file(dtype, tmp_path, monkeypatch, capsys):
     np.save("file.npy", values)
     tensor = from_file("file.npy", (tmp_path / "file.npy").read_bytes())
     settings = Settings(INT4, "axis", 1)
-    same(run(code_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
+    same(run(quantize_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
     save = pytest.importorskip("safetensors.numpy").save_file
     save({"it's": values, "b": values}, "file.safetensors")
     tensor = from_file("file.safetensors", (tmp_path / "file.safetensors").read_bytes(), "it's")
     assert tensor.stored is lp.as_format(np.dtype(dtype))
-    same(run(code_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
+    same(run(quantize_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
 
 
 @pytest.mark.parametrize("fmt", ["float4_e2m1fn", "float6_e3m2fn", "float8_e4m3fn", "bfloat16"])
@@ -175,7 +178,7 @@ def test_of_a_file_that_convert_wrote(fmt, tmp_path, monkeypatch, capsys):
     lp.convert("source.safetensors", "file.safetensors", to=fmt)
     tensor = from_file("file.safetensors", (tmp_path / "file.safetensors").read_bytes())
     state, settings = dataclasses.replace(Quantize(), origin="file"), Settings(INT4, "axis", -1)
-    same(run(code_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
+    same(run(quantize_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
 
 
 def test_a_tensor_needs_no_name():

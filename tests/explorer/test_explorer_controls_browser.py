@@ -18,14 +18,14 @@ from support.daily_share import shared
 from support.shown_controls import Control, controls_of, fields_in, link_of, operate, untried
 
 import lowprec as lp
-from lowprec.explorer.format_names import format_named
-from lowprec.explorer.page_states import PAGES
+from lowprec.explorer.pages import PAGES
+from lowprec.explorer.shared.format_names import format_named
 
 playwright = pytest.importorskip("playwright.sync_api")
 
 pytestmark = pytest.mark.slow
 
-TITLES = {path: title for path, title, _ in PAGES}
+TITLES = {page.path: page.title for page in PAGES}
 EVERY_OPTION = ("arithmetic-show", "quantize-origin", "quantize-show", "quantize-scheme", "quantize-per")
 """The switches that show other controls."""
 

@@ -14,9 +14,9 @@ from support.daily_share import shared
 from support.explorer_states import STATES
 
 from lowprec import reference
-from lowprec.explorer.format_names import format_named
-from lowprec.explorer.page_states import Anatomy
-from lowprec.explorer.url_query import query_text, write
+from lowprec.explorer.pages.anatomy.state import Anatomy
+from lowprec.explorer.shared.format_names import format_named
+from lowprec.explorer.shared.link import query_text, write
 
 playwright = pytest.importorskip("playwright.sync_api")
 

@@ -9,10 +9,21 @@ import numpy as np
 import pytest
 
 from lowprec import as_format
-from lowprec.explorer import template_filters, url_query
-from lowprec.explorer.page_states import FORMAT_NAMES, Anatomy, Arithmetic, Compare, Quantize, Rounding, Saturation
-from lowprec.explorer.views import anatomy, conversion, errors, number_line, numbers, tensor, uploaded_tensor
-from lowprec.explorer.views.quantize import Settings, elements, quantize, slices
+from lowprec.explorer.pages.anatomy.state import Anatomy
+from lowprec.explorer.pages.arithmetic.state import Arithmetic
+from lowprec.explorer.pages.compare.state import Compare
+from lowprec.explorer.pages.conversion import packing_view
+from lowprec.explorer.pages.errors import view as errors_view
+from lowprec.explorer.pages.quantize import tensor, tensor_files
+from lowprec.explorer.pages.quantize.settings import Settings
+from lowprec.explorer.pages.quantize.state import Quantize
+from lowprec.explorer.pages.quantize.view import elements, quantize, slices
+from lowprec.explorer.pages.rounding import view as rounding_view
+from lowprec.explorer.pages.rounding.state import Rounding
+from lowprec.explorer.pages.saturation.state import Saturation
+from lowprec.explorer.shared import codes, link, numbers
+from lowprec.explorer.shared import numbers as template_filters
+from lowprec.explorer.shared.page import FORMAT_NAMES
 from lowprec.reference.exact_cast import Value, decode, encode
 from lowprec.spec.formats import NUMERIC, Format
 
@@ -23,7 +34,7 @@ E4M3, HALF, INT8 = as_format(17), as_format(10), as_format(3)
 
 
 def read(cls: type, **query: str) -> tuple[Any, tuple[str, ...]]:
-    return url_query.read(cls, query)
+    return link.read(cls, query)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +118,7 @@ def test_how_much_of_a_link_is_quoted() -> None:
 
 
 def test_few_options_are_named() -> None:
-    seven, eight = (url_query.choice("a", "abcdefgh"[:count]).metadata["parse"] for count in (7, 8))
+    seven, eight = (link.choice("a", "abcdefgh"[:count]).metadata["parse"] for count in (7, 8))
     with pytest.raises(ValueError, match="must be a, b, c, d, e, f, g"):
         seven("z")
     with pytest.raises(ValueError, match="must be one of the names in the list"):
@@ -148,7 +159,7 @@ def test_no_two_cells_of_a_table_read_the_same(fmt: Format, how: str) -> None:
     start = 0 if fmt.bits <= 8 else fmt.max_code - 200
     close = {encode(text, fmt) for text in CLOSE}
     for code in {0, start, fmt.sign_mask + start, fmt.max_code // 3} | close if fmt.bits > 8 else {0}:
-        cells = [text for _, text, kind, _ in anatomy.table(code, fmt, how) if kind != "nan"]
+        cells = [text for _, text, kind, _ in codes.table(code, fmt, how) if kind != "nan"]
         assert len(set(cells)) == len(cells), sorted(text for text in cells if cells.count(text) > 1)
 
 
@@ -181,12 +192,12 @@ def test_the_first_rows_of_long_tables() -> None:
 
 def test_the_most_codes_to_pack() -> None:
     four = as_format(23)
-    assert len(conversion.parse_codes("1 " * 24, four)) == 24
+    assert len(packing_view.parse_codes("1 " * 24, four)) == 24
     with pytest.raises(ValueError, match="must be 1 to 24 codes or values; got 25"):
-        conversion.parse_codes("1 " * 25, four)
-    assert conversion.parse_codes("1" + " " * 3999, four) == (2,)
+        packing_view.parse_codes("1 " * 25, four)
+    assert packing_view.parse_codes("1" + " " * 3999, four) == (2,)
     with pytest.raises(ValueError, match="must be 1 to 24 codes"):
-        conversion.parse_codes("1" + " " * 4000, four)
+        packing_view.parse_codes("1" + " " * 4000, four)
 
 
 def test_the_largest_tensors() -> None:
@@ -197,39 +208,41 @@ def test_the_largest_tensors() -> None:
     with pytest.raises(ValueError, match="1 to 1048576 elements"):
         tensor.sampled("uniform", 1, (1 << 20) + 1, 0)
     pytest.importorskip("safetensors")
-    header = f'{{"w":{{"dtype":"U8","shape":[{uploaded_tensor.MOST_BYTES}],"data_offsets":[0,1]}}}}'.encode()
-    content = (len(header).to_bytes(8, "little") + header).ljust(uploaded_tensor.MOST_BYTES, b"x")
+    header = f'{{"w":{{"dtype":"U8","shape":[{tensor_files.MOST_BYTES}],"data_offsets":[0,1]}}}}'.encode()
+    content = (len(header).to_bytes(8, "little") + header).ljust(tensor_files.MOST_BYTES, b"x")
     for size, said in ((0, "readable .safetensors"), (1, "at most 4 MB; it has 4000001 bytes")):
         with pytest.raises(ValueError, match=said):
-            uploaded_tensor.from_file("w.safetensors", content + b"x" * size)
+            tensor_files.from_file("w.safetensors", content + b"x" * size)
 
 
 def test_the_most_points_of_a_line() -> None:
-    assert len(number_line.line(E4M3, "0.3", 0x2A, "linear").points) == 254  # all that are numbers
-    assert number_line.line(E4M3, "0.3", 0x2A, "linear").is_complete
-    found = number_line.line(HALF, "0.3", 0x34CD, "linear")
+    assert len(rounding_view.line(E4M3, "0.3", 0x2A, "linear").points) == 254  # all that are numbers
+    assert rounding_view.line(E4M3, "0.3", 0x2A, "linear").is_complete
+    found = rounding_view.line(HALF, "0.3", 0x34CD, "linear")
     assert len(found.points) == 128
     assert not found.is_complete
-    assert len(number_line.line(HALF, "0.3", 0x34CD, "symlog").points) == 62  # a code for each binade
-    assert len(number_line.line(as_format(16), "0.3", 0x3E9A, "symlog").points) == 255  # 256, one of them Inf's
-    rows = {point.row for point in number_line.line(as_format(24), "3", 0x80, "binades").points}
+    assert len(rounding_view.line(HALF, "0.3", 0x34CD, "symlog").points) == 62  # a code for each binade
+    assert len(rounding_view.line(as_format(16), "0.3", 0x3E9A, "symlog").points) == 255  # 256, one of them Inf's
+    rows = {point.row for point in rounding_view.line(as_format(24), "3", 0x80, "binades").points}
     assert len(rows) == 32
 
 
 def test_wide_formats_have_fewer_cells_of_an_error_curve() -> None:
     """A curve alone has about 320 distances of a format of 16 bits, and 60 of a wider one."""
-    ends = errors.Range(Fraction(0), Fraction(1))
+    ends = errors_view.Range(Fraction(0), Fraction(1))
     arguments: dict[str, Any] = {"saturate": True, "round_mode": "up", "overflow": "default"}
     cells = {}
     for name in ("float16", "tf32"):
         fmt = as_format(name)
-        cells[name] = len(errors.curve(fmt, "toward_zero", ends, "absolute", Value.of(0), 1, **arguments).curve.cells)
+        cells[name] = len(
+            errors_view.curve(fmt, "toward_zero", ends, "absolute", Value.of(0), 1, **arguments).curve.cells
+        )
     assert cells["float16"] > 3 * cells["tf32"]
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.is_float], ids=lambda fmt: fmt.name)
 def test_the_most_marks_of_an_axis(fmt: Format) -> None:
-    marks = number_line.line(fmt, "0.3", fmt.max_code // 2, "symlog").marks
+    marks = rounding_view.line(fmt, "0.3", fmt.max_code // 2, "symlog").marks
     assert all(text == "0" or text.lstrip("-").startswith("2^") for _, text in marks)
     assert 2 <= len(marks) <= 14
     assert len({place for place, _ in marks}) == len(marks)

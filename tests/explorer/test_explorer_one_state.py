@@ -6,12 +6,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.explorer_pages import FOLDER, AppTest, asked, healthy, page, texts
+from support.explorer_pages import FOLDER, AppTest, asked, healthy, page, texts, turn_to
 
-from lowprec.explorer import controls
-from lowprec.explorer.menu import links_to_open, refusals
-from lowprec.explorer.page_states import PAGES, STATES, Anatomy, Rounding, Saturation
-from lowprec.explorer.url_query import read
+from lowprec.explorer.pages import PAGES, STATES
+from lowprec.explorer.pages.anatomy.state import Anatomy
+from lowprec.explorer.pages.rounding.state import Rounding
+from lowprec.explorer.pages.saturation.state import Saturation
+from lowprec.explorer.shared import controls
+from lowprec.explorer.shared.link import read
+from lowprec.explorer.shared.menu import links_to_open, refusals
 
 
 def by_path(links: list[tuple[str, str, dict[str, str]]]) -> dict[str, Any]:
@@ -82,18 +85,18 @@ def test_back_changes_no_link(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_long_visit_keeps_no_more_than_a_short_one() -> None:
     test = AppTest.from_file(str(FOLDER / "app.py"), default_timeout=60).run()
 
-    def turn_to(path: str) -> None:
+    def go_to(path: str) -> None:
         test.query_params.clear()
-        healthy(test.switch_page(f"app_pages/{path}.py").run())
+        healthy(turn_to(test, path).run())
 
     sizes = []
     for turn in range(4):
-        for path, *_ in PAGES:
-            turn_to(path)
-        turn_to("anatomy")
+        for row in PAGES:
+            go_to(row.path)
+        go_to("anatomy")
         for _ in range(3):
             healthy(test.button(key="next").click().run())
-        turn_to("rounding")
+        go_to("rounding")
         healthy(test.text_input[0].set_value(str(turn)).run())
         sizes.append(len(test.session_state.to_dict()))
     assert sizes[1:] == [sizes[0]] * 3

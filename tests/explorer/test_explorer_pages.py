@@ -11,11 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.daily_share import shared
-from support.explorer_pages import FOLDER, AppTest, charts, copied, healthy, page, sent, texts
+from support.explorer_pages import FOLDER, AppTest, charts, copied, healthy, page, sent, texts, turn_to
 
-from lowprec.explorer.page_states import FORMAT_NAMES, PAGES
+from lowprec.explorer.pages import PAGES
+from lowprec.explorer.shared.page import FORMAT_NAMES
 
-NAMES = [path for path, *_ in PAGES]
+NAMES = [page.path for page in PAGES]
 
 pytestmark = pytest.mark.slow
 
@@ -32,9 +33,9 @@ def test_each_page_alone(name: str) -> None:
 def test_the_router_leads_to_every_page() -> None:
     test = healthy(AppTest.from_file(str(FOLDER / "app.py"), default_timeout=60).run())
     assert not test.title  # the script of the page leads to the first
-    for path, title, _ in PAGES:
-        healthy(test.switch_page(f"app_pages/{path}.py").run())
-        assert test.title[0].value.casefold().startswith(title.casefold()[:4])
+    for row in PAGES:
+        healthy(turn_to(test, row.path).run())
+        assert test.title[0].value.casefold().startswith(row.title.casefold()[:4])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -178,11 +179,11 @@ def test_the_table_is_downloaded_as_the_text_itself(fmt: str) -> None:
 
 def test_the_menu_takes_number_and_format_along() -> None:
     test = healthy(AppTest.from_file(str(FOLDER / "app.py"), default_timeout=60).run())
-    healthy(test.switch_page("app_pages/rounding.py").run())
+    healthy(turn_to(test, "rounding").run())
     healthy(test.text_input[0].set_value("464").run())
     healthy(test.selectbox[0].set_value("float8_e5m2").run())
     links = {link.proto.label: dict(urllib.parse.parse_qsl(link.proto.query_string)) for link in test.get("page_link")}
-    assert list(links) == [title for _, title, _ in PAGES]
+    assert list(links) == [page.title for page in PAGES]
     assert (links["Anatomy"]["at"], links["Anatomy"]["fmt"]) == ("464", "float8_e5m2")
     assert links["Compare"]["x"] == "464"
     assert (links["Cast & BitCast"]["at"], links["Cast & BitCast"]["target"]) == ("464", "float8_e5m2")
@@ -242,7 +243,7 @@ def test_any_query_string_shows_a_page(name: str, query: dict[str, str]) -> None
 
 
 def test_what_a_component_sends_is_checked() -> None:
-    components = pytest.importorskip("lowprec.explorer.components")
+    components = pytest.importorskip("lowprec.explorer.shared.browser")
     from lowprec import as_format
 
     fmt = as_format(17)

@@ -15,17 +15,22 @@ from support.explorer_states.conversion import chains
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer import pictures, theme
-from lowprec.explorer.components.save_picture import file_name
-from lowprec.explorer.format_names import format_named
-from lowprec.explorer.views import anatomy as anatomy_view
-from lowprec.explorer.views import conversion as conversion_view
-from lowprec.explorer.views import one_block
-from lowprec.explorer.views.cast_chain import chain_of
-from lowprec.explorer.views.cast_options import cast_options
-from lowprec.explorer.views.numbers import place
-from lowprec.explorer.views.quantize import Settings, mx_settings, nvfp4_settings, quantize
-from lowprec.explorer.views.rounding import rounding
+from lowprec.explorer.pages.anatomy import picture as anatomy_picture
+from lowprec.explorer.pages.conversion import packing_view, view
+from lowprec.explorer.pages.conversion import picture as conversion_picture
+from lowprec.explorer.pages.conversion.chain_view import chain_of
+from lowprec.explorer.pages.quantize import block_view
+from lowprec.explorer.pages.quantize import picture as quantize_picture
+from lowprec.explorer.pages.quantize.settings import Settings, mx_settings, nvfp4_settings
+from lowprec.explorer.pages.quantize.view import quantize
+from lowprec.explorer.pages.rounding import picture as rounding_picture
+from lowprec.explorer.shared import codes as anatomy_view
+from lowprec.explorer.shared import theme
+from lowprec.explorer.shared.browser.save_picture import file_name
+from lowprec.explorer.shared.cast_options import cast_options
+from lowprec.explorer.shared.format_names import format_named
+from lowprec.explorer.shared.numbers import place
+from lowprec.explorer.shared.roundings import rounding
 from lowprec.spec.formats import NUMERIC, Format
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -79,7 +84,7 @@ def root_anchor(root: ElementTree.Element, inner: ElementTree.Element) -> str:
 @pytest.mark.parametrize("fmt", FORMATS, **BY_NAME)
 def test_the_bits_of_a_code(fmt: Format) -> None:
     for code in {0, 1, fmt.max_code, fmt.code_mask, fmt.sign_mask | 1}:
-        root, texts = parsed(pictures.bit_row(anatomy_view.anatomy(f"{code:#x}", fmt)))
+        root, texts = parsed(anatomy_picture.bit_row(anatomy_view.anatomy(f"{code:#x}", fmt)))
         drawn = "".join(text for text in texts if text in ("0", "1"))
         assert drawn == f"{code:0{fmt.bits}b}"
         assert f"{fmt.name} 0x{code:0{-(-fmt.bits // 4)}X}" == root.find(f"{SVG}title").text
@@ -89,7 +94,7 @@ def test_the_bits_of_a_code(fmt: Format) -> None:
 
 
 def test_exponents_stand_above_the_line_and_what_follows_does_not() -> None:
-    root, _ = parsed(pictures.bit_row(anatomy_view.anatomy("0x2a", "float8_e4m3fn")))
+    root, _ = parsed(anatomy_picture.bit_row(anatomy_view.anatomy("0x2a", "float8_e4m3fn")))
     formula = root.findall(f"{SVG}text")[-1]
     height, heights = 0.0, {}
     for part in formula:
@@ -106,7 +111,7 @@ def test_an_interval(fmt: Format) -> None:
         found = rounding(x, fmt)
         if found.interval is None:
             continue
-        _, texts = parsed(pictures.interval(found.explanation, found.interval))
+        _, texts = parsed(rounding_picture.interval(found.explanation, found.interval))
         ends = [end for end in (found.interval.left, found.interval.right) if end]
         for code, _ in ends:
             assert f"0x{code:0{-(-fmt.bits // 4)}X}" in texts
@@ -118,7 +123,7 @@ def test_an_interval(fmt: Format) -> None:
 def test_x_is_drawn_where_it_lies() -> None:
     """0.3 is 3/5 of the way from 0.28125 to 0.3125."""
     found = rounding("0.3", "float8_e4m3fn")
-    root, texts = parsed(pictures.interval(found.explanation, found.interval))
+    root, texts = parsed(rounding_picture.interval(found.explanation, found.interval))
     bar = root.findall(f"{SVG}rect")[1]
     place = (float(root.find(f"{SVG}circle").get("cx")) - float(bar.get("x"))) / float(bar.get("width"))
     assert place == pytest.approx(0.6, abs=0.001)
@@ -130,7 +135,7 @@ def test_x_is_drawn_where_it_lies() -> None:
 @pytest.mark.parametrize("notation", ["decimal", "exact"])
 def test_a_table_of_codes(fmt: Format, notation: str) -> None:
     cells = anatomy_view.table(1, fmt, notation)
-    _, texts = parsed(pictures.code_table(f"Codes of {fmt.name}", cells, anatomy_view.columns(fmt)))
+    _, texts = parsed(anatomy_picture.code_table(f"Codes of {fmt.name}", cells, anatomy_view.columns(fmt)))
     shown = texts[1 + len({kind for _, _, kind, _ in cells}) :]  # after the title and the legend
     pairs = sorted(zip(shown[::2], shown[1::2], strict=True))
     assert pairs == sorted((code, value) for code, value, _, _ in cells)
@@ -138,8 +143,8 @@ def test_a_table_of_codes(fmt: Format, notation: str) -> None:
 
 @pytest.mark.parametrize("target", FORMATS, **BY_NAME)
 def test_the_steps_of_a_cast(target: Format) -> None:
-    found = conversion_view.conversion(0x3E99999A, lp.as_format("float32"), target)
-    _, texts = parsed(pictures.cast_steps(found))
+    found = view.conversion(0x3E99999A, lp.as_format("float32"), target)
+    _, texts = parsed(conversion_picture.cast_steps(found))
     bits = "".join(text for text in texts if text in ("0", "1"))
     assert bits == f"{0x3E99999A:032b}{found.result:0{target.bits}b}"
     assert found.rule in texts
@@ -148,14 +153,14 @@ def test_the_steps_of_a_cast(target: Format) -> None:
 def test_the_longest_value_that_is_written_in_full() -> None:
     """2^-24 has 26 characters, 2^-25 one more."""
     for code, text in ((0x33800000, "0.000000059604644775390625"), (0x33000000, "≈2.98023")):
-        found = conversion_view.conversion(code, lp.as_format("float32"), lp.as_format("bfloat16"))
-        _, texts = parsed(pictures.cast_steps(found))
+        found = view.conversion(code, lp.as_format("float32"), lp.as_format("bfloat16"))
+        _, texts = parsed(conversion_picture.cast_steps(found))
         assert sum(text in line for line in texts) == 2
 
 
 def test_a_cast_from_a_format_with_a_long_name() -> None:
     fmt = format_named("e7m8,bias=100,signed=0,inf=0,nan=all-ones")
-    _, texts = parsed(pictures.cast_steps(conversion_view.conversion(0x0101, fmt, E2M1)))
+    _, texts = parsed(conversion_picture.cast_steps(view.conversion(0x0101, fmt, E2M1)))
     assert texts[0].startswith(f"{fmt.name} 0x0101 = ")
 
 
@@ -168,10 +173,10 @@ def test_the_drawing_of_a_chain() -> None:
         found = chain_of(place(state.at, formats[0]).code, formats[0], formats[1:], **options)
         if found.picture is None:
             with pytest.raises(ValueError, match="no drawing"):
-                pictures.cast_chain(found)
+                conversion_picture.cast_chain(found)
             continue
         drawn += 1
-        _, texts = parsed(pictures.cast_chain(found, dark=bool(drawn % 2)))
+        _, texts = parsed(conversion_picture.cast_chain(found, dark=bool(drawn % 2)))
         assert found.sentence in " ".join(texts)
         assert found.picture.name in texts
         assert {text.split(", steps")[0] for text in texts} >= {found.picture.above.format.name}
@@ -179,7 +184,7 @@ def test_the_drawing_of_a_chain() -> None:
     fmt = lp.as_format("float64")
     code = reference.encode(1.0039063, fmt)
     found = chain_of(code, fmt, [lp.as_format("float32"), lp.as_format("bfloat16")], **cast_options(True, "up", 28))
-    root, texts = parsed(pictures.cast_chain(found))
+    root, texts = parsed(conversion_picture.cast_chain(found))
     ends = ["1", "0x3F80", "through float32", "1.0078125", "0x3F81", "directly"]
     names = ["bfloat16, steps of 2^-7", "float32, steps of 2^-23", "after float32", "midpoint of bfloat16"]
     assert {*ends, *names, "midpoint of bfloat16: 1.00390625"} <= {*texts}
@@ -192,14 +197,14 @@ def test_the_drawing_of_a_chain() -> None:
     assert height["float32, steps of 2^-23"] < height["after float32"] < height["midpoint of bfloat16"]
     long = [format_named(f"e7m{wide},bias=100,signed=0,inf=0,nan=all-ones") for wide in (8, 7)]
     found = chain_of(code, fmt, [*long, lp.as_format("bfloat16")], **cast_options(True, "up", 28))
-    assert "through others" in parsed(pictures.cast_chain(found))[1]
+    assert "through others" in parsed(conversion_picture.cast_chain(found))[1]
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits < 8], **BY_NAME)
 @pytest.mark.parametrize("count", [1, 3, 5, 24])
 def test_packed_bytes(fmt: Format, count: int) -> None:
     codes = [index * 5 % (fmt.code_mask + 1) for index in range(count)]
-    _, texts = parsed(pictures.packed_bytes(conversion_view.packing(codes, fmt)))
+    _, texts = parsed(conversion_picture.packed_bytes(packing_view.packing(codes, fmt)))
     stream = sum(code << index * fmt.bits for index, code in enumerate(codes))  # the first in the lowest bits
     packed = stream.to_bytes(-(-count * fmt.bits // 8), "little")
     assert [text for text in texts if text.startswith("byte ")] == [
@@ -215,8 +220,8 @@ def test_one_block_in_proportion(name: str) -> None:
     """By OCP MX the scale of a block whose largest element is 12 is 2^(3 - emax); a bar is as long as |x|."""
     fmt, x = lp.as_format(name), np.array([12, -6, 3, 0], np.float32)
     exponent = 3 - {"float4_e2m1fn": 2, "int8": 0, "float8_e4m3fn": 8}[name]
-    block = one_block.block(quantize(x, mx_settings(fmt, 4)), 0)
-    root, texts = parsed(pictures.one_block(block))
+    block = block_view.block(quantize(x, mx_settings(fmt, 4)), 0)
+    root, texts = parsed(quantize_picture.one_block(block))
     assert f"scale: float8_e8m0fnu 0x{exponent + 127:02X} = 2^{exponent}" in texts
     bars = [element for element in root.iter(f"{SVG}rect") if element.get("fill-opacity")]
     heights = [float(bar.get("height")) for bar in bars]
@@ -231,29 +236,35 @@ def test_blocks_of_any_numbers_have_a_picture() -> None:
         for settings in (mx_settings(E2M1, 2), nvfp4_settings(), Settings(E2M1), Settings(UINT8, asymmetric=True)):
             found = quantize(x, settings)
             for place_ in range(found.scale.size):
-                parsed(pictures.one_block(one_block.block(found, place_), dark=True))
+                parsed(quantize_picture.one_block(block_view.block(found, place_), dark=True))
 
 
 def test_the_colours_are_those_of_the_scheme() -> None:
     anatomy = anatomy_view.anatomy("0x2a", "float8_e4m3fn")
     for dark in (False, True):
-        svg = pictures.bit_row(anatomy, dark)
+        svg = anatomy_picture.bit_row(anatomy, dark)
         colours = {pairs[side] for pairs in (theme.FIELDS[name][dark] for name in theme.FIELDS) for side in (0, 1)}
         page = theme.OPTIONS[f"theme.{('light', 'dark')[dark]}.backgroundColor"]
         assert colours | {page} <= set(re.findall("#[0-9a-f]{6}", svg))
 
 
 def test_the_scheme_is_light_unless_it_is_asked_for() -> None:
-    found = conversion_view.conversion(0x3E99999A, lp.as_format("float32"), E2M1)
-    assert pictures.cast_steps(found) == pictures.cast_steps(found, False) != pictures.cast_steps(found, True)
+    found = view.conversion(0x3E99999A, lp.as_format("float32"), E2M1)
+    assert (
+        conversion_picture.cast_steps(found)
+        == conversion_picture.cast_steps(found, False)
+        != conversion_picture.cast_steps(found, True)
+    )
     rounded = rounding("0.3", E2M1)
-    drawn = [pictures.interval(rounded.explanation, rounded.interval, *dark) for dark in ((), (False,), (True,))]
+    drawn = [
+        rounding_picture.interval(rounded.explanation, rounded.interval, *dark) for dark in ((), (False,), (True,))
+    ]
     assert drawn[0] == drawn[1] != drawn[2]
 
 
 def test_texts_are_escaped() -> None:
     hostile = "<script>alert('x')</script>&"
-    root, texts = parsed(pictures.code_table(hostile, (("0", hostile, "normal", 0),), 2))
+    root, texts = parsed(anatomy_picture.code_table(hostile, (("0", hostile, "normal", 0),), 2))
     assert texts == [hostile, "normal", "0", hostile]
     assert root.find(f"{SVG}title").text == hostile
 

@@ -9,9 +9,11 @@ import pytest
 from support.optional import optional
 
 from lowprec import as_format, reference
-from lowprec.explorer import code_snippets
-from lowprec.explorer.views.anatomy import anatomy
-from lowprec.explorer.views.cast_options import cast_options
+from lowprec.explorer.pages.anatomy import snippets as anatomy_snippets
+from lowprec.explorer.pages.rounding import snippets as rounding_snippets
+from lowprec.explorer.pages.saturation import snippets as saturation_snippets
+from lowprec.explorer.shared.cast_options import cast_options
+from lowprec.explorer.shared.codes import anatomy
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
 onnx: Any = optional("onnx")
@@ -57,7 +59,7 @@ def cast_line(out: str, value: reference.Value) -> None:
 @pytest.mark.parametrize("fmt", ONNX_NUMERIC, **BY_NAME)
 def test_of_a_code(fmt: Format, capsys: pytest.CaptureFixture[str]) -> None:
     for code in (0, 1, fmt.max_code, fmt.sign_mask | 1):
-        python, node = code_snippets.of_code(anatomy(f"{code:#x}", fmt))
+        python, node = anatomy_snippets.of_code(anatomy(f"{code:#x}", fmt))
         out = run(python, capsys)[1]
         value = reference.decode(code, fmt)
         if fmt.is_float:  # float64 holds it, and prints the fewest digits that name it
@@ -77,7 +79,7 @@ def test_of_a_number(fmt: Format, saturate: bool, opset: int, capsys: pytest.Cap
     if fmt.since > opset:
         pytest.skip("the opset lacks the format")
     for x in ("17/23", "1e6", "-inf", "nan", "-0"):
-        python, node = code_snippets.of_number(x, fmt, cast_options(saturate, "up", opset))
+        python, node = rounding_snippets.of_number(x, fmt, cast_options(saturate, "up", opset))
         out = run(python, capsys)[1]
         code = reference.encode(x, fmt, saturate=saturate, opset=opset)
         result = next(line for line in out.splitlines() if line.startswith("result")).split()
@@ -91,12 +93,12 @@ def test_of_a_number(fmt: Format, saturate: bool, opset: int, capsys: pytest.Cap
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt not in ONNX_NUMERIC], **BY_NAME)
 def test_of_a_row_that_onnx_lacks(fmt: Format, capsys: pytest.CaptureFixture[str]) -> None:
-    python, node = code_snippets.of_code(anatomy(f"{fmt.max_code:#x}", fmt))
+    python, node = anatomy_snippets.of_code(anatomy(f"{fmt.max_code:#x}", fmt))
     assert repr(fmt.name) in python  # by its name: no call makes it
     assert "float_format" not in python
     assert float(run(python, capsys)[1]) == fmt.max
     assert node == f"None: ONNX has no number for {fmt.name}."
-    python, node = code_snippets.of_number("17/23", fmt, cast_options(True, "up", 25))
+    python, node = rounding_snippets.of_number("17/23", fmt, cast_options(True, "up", 25))
     result = next(line for line in run(python, capsys)[1].splitlines() if line.startswith("result")).split()
     assert int(result[1], 16) == reference.encode("17/23", fmt)
     assert node == f"None: ONNX has no number for {fmt.name}."
@@ -107,7 +109,7 @@ def test_the_model_gives_what_the_page_shows(fmt: Format) -> None:
     """Run by onnx's own evaluator, as far as it has the types; a 3 leaves no rule open."""
     evaluator = pytest.importorskip("onnx.reference").ReferenceEvaluator
     names: dict[str, Any] = {}
-    exec(code_snippets.of_number("3", fmt, cast_options(True, "up", 28))[1], names)
+    exec(rounding_snippets.of_number("3", fmt, cast_options(True, "up", 28))[1], names)
     found = np.asarray(evaluator(names["model"]).run(None, {"x": np.array([3.0])})[0])
     assert found.view(fmt.code_dtype).tolist() == [reference.encode(3, fmt)]
 
@@ -115,21 +117,21 @@ def test_the_model_gives_what_the_page_shows(fmt: Format) -> None:
 def test_a_number_that_float64_lacks_is_said_to_be_rounded(capsys: pytest.CaptureFixture[str]) -> None:
     fmt, options = as_format("bfloat16"), cast_options(True, "up", 28)
     for x, is_said in (("0.3", True), ("0.25", False), ("inf", False), ("-0", False), ("1/3", True)):
-        assert ("# the float64 nearest to x" in code_snippets.of_number(x, fmt, options)[0]) == is_said
-    python = code_snippets.of_number("1e400", fmt, options)[0]
+        assert ("# the float64 nearest to x" in rounding_snippets.of_number(x, fmt, options)[0]) == is_said
+    python = rounding_snippets.of_number("1e400", fmt, options)[0]
     assert "lp.cast" not in python  # it has no float64
     run(python, capsys)
 
 
 def test_of_a_typed_number(capsys: pytest.CaptureFixture[str]) -> None:
-    python, node = code_snippets.of_code(anatomy("0.3", "float8_e4m3fn"))
+    python, node = anatomy_snippets.of_code(anatomy("0.3", "float8_e4m3fn"))
     assert "nearer to the upper neighbour" in run(python, capsys)[1]
     check_node(run(node, capsys)[0], onnx.TensorProto.FLOAT, as_format("float8_e4m3fn"))
 
 
 @pytest.mark.parametrize("opset", [19, 23, 24, 28])
 def test_of_an_opset(opset: int, capsys: pytest.CaptureFixture[str]) -> None:
-    python, node = code_snippets.of_opset(opset)
+    python, node = saturation_snippets.of_opset(opset)
     lines = run(python, capsys)[1].splitlines()
     assert len(lines) == 8
     fnuz = next(line for line in lines if line.startswith("float8_e4m3fnuz True"))

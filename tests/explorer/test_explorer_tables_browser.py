@@ -9,11 +9,12 @@ import pytest
 from support.browser import CHROMIUM, FLAGS, Visit
 from support.daily_share import shared
 
-from lowprec.explorer.page_states import PAGES
-from lowprec.explorer.views.examples import EXAMPLES
+from lowprec.explorer.pages import PAGES
+from lowprec.explorer.pages.quantize.page import LABELS
+from lowprec.explorer.pages.start.examples import EXAMPLES
 
 pytest.importorskip("streamlit")
-from lowprec.explorer.quantize_sections import LABELS
+
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +51,7 @@ def scrolling(browser: Any) -> Iterator[Any]:
 def entered(visit: Visit) -> Iterator[str]:
     """Enter pages, their switches of sections, and examples, each by clicks from the bare address."""
     page = visit.go("")
-    titles = {path: title for path, title, _ in PAGES}
+    titles = {page.path: page.title for page in PAGES}
     switches = {"Arithmetic": ["One operation"], "Quantize": list(LABELS.values())}
     for title, example in shared([*((title, None) for title in titles.values()), *((None, one) for one in EXAMPLES)]):
         if example is None:

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from support.explorer_pages import asked, charts, copied, healthy, page, texts
 
-from lowprec.explorer.page_states import Quantize
-from lowprec.explorer.url_query import write
-from lowprec.explorer.views.compare import COMPARABLE
-from lowprec.explorer.views.conversion import CASTABLE, PACKABLE
-from lowprec.explorer.views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS
-from lowprec.explorer.views.tensor import DISTRIBUTIONS
+from lowprec.explorer.pages.compare.view import COMPARABLE
+from lowprec.explorer.pages.conversion.packing_view import PACKABLE
+from lowprec.explorer.pages.conversion.view import CASTABLE
+from lowprec.explorer.pages.quantize.settings import GRANULARITIES, SCALE_FORMATS, TARGETS
+from lowprec.explorer.pages.quantize.state import Quantize
+from lowprec.explorer.pages.quantize.tensor import DISTRIBUTIONS
+from lowprec.explorer.shared.link import write
 
 ODD = ["", "seven", "<script>alert(1)</script>", "![x](http://example.com/x.png)", "`$x$`", "1/0", "--1"]
 

@@ -38,7 +38,8 @@ def test_it_holds_what_git_tracks(tmp_path: Path) -> None:
 def test_a_wheel_holds_what_the_explorer_reads() -> None:
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["package-data"]
     home = ROOT / "explorer"
-    patterns = [*listed["lowprec.explorer"], *(f"components/{each}" for each in listed["lowprec.explorer.components"])]
+    in_browser = (f"shared/browser/{each}" for each in listed["lowprec.explorer.shared.browser"])
+    patterns = [*listed["lowprec.explorer"], *in_browser]
     held = {path for pattern in patterns for path in home.glob(pattern)}
     read = {path for path in home.rglob("*") if path.suffix in (".css", ".html", ".j2", ".js", ".json", ".svg")}
     assert len(read) > 50

@@ -12,6 +12,7 @@ import pytest
 
 from lowprec import explorer
 
+calc_hash = pytest.importorskip("streamlit.util").calc_hash
 AppTest = pytest.importorskip("streamlit.testing.v1").AppTest
 with contextlib.suppress(ImportError, AttributeError):
     # A server looks once for components in all that is installed, a test would for every page: most of its time.
@@ -21,9 +22,23 @@ with contextlib.suppress(ImportError, AttributeError):
 FOLDER = Path(explorer.__file__).parent  # type: ignore[attr-defined]
 
 
+_SCRIPT = """
+from lowprec.explorer.pages.{name} import PAGE
+from lowprec.explorer.shared.controls import Controls
+
+PAGE.show(Controls(PAGE.state))
+"""
+
+
+def turn_to(test: Any, path: str) -> Any:
+    """Return the app with another page chosen, not run yet; `AppTest.switch_page` takes files alone."""
+    test._page_hash = calc_hash(path)
+    return test
+
+
 def page(name: str, **query: str) -> Any:
     """Return a page that ran with a query string."""
-    test = AppTest.from_file(str(FOLDER / "app_pages" / f"{name}.py"), default_timeout=60)
+    test = AppTest.from_string(_SCRIPT.format(name=name), default_timeout=60)
     for part, text in query.items():
         test.query_params[part] = text
     return test.run()

@@ -12,7 +12,7 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference, teaching
-from lowprec.explorer.format_names import format_named
+from lowprec.explorer.shared.format_names import format_named
 from lowprec.spec.rounding_modes import OVERFLOWS, ROUNDINGS, STOCHASTIC
 from lowprec.teaching.accumulation import METHODS
 

@@ -14,7 +14,7 @@ from support.p3109_names import NAMES
 
 import lowprec as lp
 from lowprec import reference, teaching
-from lowprec.explorer.format_names import format_named
+from lowprec.explorer.shared.format_names import format_named
 from lowprec.reference.exact_values import number_text
 from lowprec.spec.formats import NUMERIC, Format, Kind
 from lowprec.teaching.format_facts import format_facts

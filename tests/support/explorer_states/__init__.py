@@ -9,9 +9,9 @@ import importlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from lowprec.explorer.page_states import PAGES
+from lowprec.explorer.pages import PAGES
 
-NAMES = (*(path for path, *_ in PAGES), "quantize_sections")
+NAMES = (*(page.path for page in PAGES), "quantize_sections")
 STATES: dict[str, Callable[[], Iterator[Any]]] = {
     name: importlib.import_module(f".{name}", __name__).states for name in NAMES
 }

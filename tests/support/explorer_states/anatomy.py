@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from lowprec.explorer.page_states import (
-    ANATOMY_SHOWS,
-    FORMAT_NAMES,
-    Anatomy,
-)
+from lowprec.explorer.pages.anatomy.state import ANATOMY_SHOWS, Anatomy
+from lowprec.explorer.shared.page import FORMAT_NAMES
 
 from .described import DESCRIBED
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lowprec.explorer.page_states import FLOATS, Arithmetic
-from lowprec.explorer.views.accumulation import FACTORS, PRODUCTS, TERMS
-from lowprec.explorer.views.arithmetic import EXAMPLES, ROUNDED
+from lowprec.explorer.pages.arithmetic.operation_view import EXAMPLES, ROUNDED
+from lowprec.explorer.pages.arithmetic.state import Arithmetic
+from lowprec.explorer.pages.arithmetic.sum_view import FACTORS, PRODUCTS, TERMS
+from lowprec.explorer.shared.page import FLOATS
 from lowprec.teaching.accumulation import METHODS
 from lowprec.teaching.arithmetic import OPERATIONS
 

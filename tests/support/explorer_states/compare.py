@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from lowprec.explorer.page_states import MAX_COMPARED, OPSETS, Compare
-from lowprec.explorer.views.compare import COMPARABLE
+from lowprec.explorer.pages.compare.state import MAX_COMPARED, Compare
+from lowprec.explorer.pages.compare.view import COMPARABLE
+from lowprec.explorer.shared.page import OPSETS
 from lowprec.spec.rounding_modes import ROUND_MODES
 
 from .described import DESCRIBED

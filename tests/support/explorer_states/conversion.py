@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lowprec.explorer.page_states import (
-    FORMAT_NAMES,
-    OPSETS,
-    Conversion,
-)
-from lowprec.explorer.views.conversion import PACKABLE
+from lowprec.explorer.pages.conversion.packing_view import PACKABLE
+from lowprec.explorer.pages.conversion.state import Conversion
+from lowprec.explorer.shared.page import FORMAT_NAMES, OPSETS
 from lowprec.spec.rounding_modes import ROUND_MODES
 
 from .described import CONVERTED

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lowprec.explorer.page_states import DESCRIBABLE_NAMES, Describe
-from lowprec.explorer.views.described import WELL_KNOWN
+from lowprec.explorer.pages.describe.state import DESCRIBABLE_NAMES, Describe
+from lowprec.explorer.pages.describe.view import WELL_KNOWN
 
 from .described import DESCRIBED
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lowprec.explorer.format_names import format_named
-from lowprec.explorer.page_states import FORMAT_NAMES, Errors
-from lowprec.explorer.views.errors import ROUNDINGS, presets
+from lowprec.explorer.pages.errors.state import Errors
+from lowprec.explorer.pages.errors.view import ROUNDINGS, presets
+from lowprec.explorer.shared.format_names import format_named
+from lowprec.explorer.shared.page import FORMAT_NAMES
 from lowprec.teaching.error_curve import MEASURES
 
 from .described import CONVERTED

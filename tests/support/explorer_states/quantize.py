@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lowprec.explorer.page_states import ORIGINS, Quantize
-from lowprec.explorer.views.quantization_settings import SUGGESTED
-from lowprec.explorer.views.quantize import GRANULARITIES, MX_FORMATS, SCALE_FORMATS, TARGETS
-from lowprec.explorer.views.tensor import DISTRIBUTIONS
+from lowprec.explorer.pages.quantize.settings import GRANULARITIES, MX_FORMATS, SCALE_FORMATS, SUGGESTED, TARGETS
+from lowprec.explorer.pages.quantize.state import ORIGINS, Quantize
+from lowprec.explorer.pages.quantize.tensor import DISTRIBUTIONS
 from lowprec.spec.operator_versions import NEWEST
 from lowprec.spec.rounding_modes import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES

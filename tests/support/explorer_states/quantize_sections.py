@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lowprec.explorer.page_states import SCHEMES, Quantize
-from lowprec.explorer.views.block_sweep import SWEEP_RULES
-from lowprec.explorer.views.quantize import GRANULARITIES, MX_FORMATS, SCALE_FORMATS
-from lowprec.explorer.views.tensor import DISTRIBUTIONS
+from lowprec.explorer.pages.quantize.settings import GRANULARITIES, MX_FORMATS, SCALE_FORMATS, SCHEMES
+from lowprec.explorer.pages.quantize.state import Quantize
+from lowprec.explorer.pages.quantize.sweep_view import SWEEP_RULES
+from lowprec.explorer.pages.quantize.tensor import DISTRIBUTIONS
 from lowprec.loss import BLOCK_FORMATS
 from lowprec.spec.scale_rules import SCALE_RULES
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lowprec import as_format
-from lowprec.explorer.page_states import (
-    FORMAT_NAMES,
-    LINES,
-    OPSETS,
-    Rounding,
-)
-from lowprec.explorer.views.cast_options import OVERFLOW_CHOICES, ROUNDING_CHOICES
+from lowprec.explorer.pages.rounding.state import LINES, Rounding
+from lowprec.explorer.shared.cast_options import OVERFLOW_CHOICES, ROUNDING_CHOICES
+from lowprec.explorer.shared.page import FORMAT_NAMES, OPSETS
 
 from .described import DESCRIBED
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lowprec.explorer.page_states import MOST_OTHERS, OPSETS, Saturation
-from lowprec.explorer.views.cast_options import DETERMINISTIC, OVERFLOW_CHOICES
+from lowprec.explorer.pages.saturation.state import MOST_OTHERS, Saturation
+from lowprec.explorer.shared.cast_options import DETERMINISTIC, OVERFLOW_CHOICES
+from lowprec.explorer.shared.page import OPSETS
 from lowprec.spec.rounding_modes import NAN_RULES
 
 from .described import DESCRIBED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lowprec.explorer.page_states import Start
+from lowprec.explorer.pages.start.state import Start
 
 
 def states() -> Iterator[Start]:

@@ -1,0 +1,156 @@
+"""The page Describe a format: a float by its parts, its facts, and the values of its codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+import streamlit as st
+
+from lowprec import Format
+from lowprec.reference.exact_cast import decode
+
+from ...shared import browser, evidence, format_facts, layout, numbers, theme
+from ...shared import codes as codes_view
+from ...shared.codes import portable_text
+from ...shared.controls import Controls
+from ...shared.format_names import format_named
+from ...shared.link import checked, read
+from . import snippets, view
+from .state import DESCRIBABLE_NAMES, Describe
+
+__all__ = ["p3109_controls", "part_controls", "same_number", "show", "use"]
+
+_SIGNS = {True: "signed", False: "unsigned"}
+_DOMAINS = {True: "extended: with Inf", False: "finite"}
+
+
+def same_number(old: Describe, new: Describe) -> Describe:
+    """Keep the number when the format changes."""
+    return replace(new, at=portable_text(old.at, format_named(old.fmt)))
+
+
+def use(page: Controls[Describe], name: str) -> None:
+    """Show another format, from a callback; a name that is no format's changes nothing."""
+    old, _ = read(Describe, st.query_params)
+    try:
+        name = checked(Describe, "fmt", name)
+    except ValueError as error:
+        page.refuse(f"{name} {error}")
+        return
+    page.set(fmt=name, at=same_number(old, old).at)
+
+
+def _changed(page: Controls[Describe], key: str, part: str, name_with: Callable[[Format, str, Any], str]) -> None:
+    value = st.session_state[key]
+    if value is None:  # a control was emptied: the value stays
+        return
+    old, _ = read(Describe, st.query_params)
+    try:
+        name = name_with(format_named(old.fmt), part, value)
+    except ValueError as error:
+        page.refuse(str(error).partition("; got")[0])
+        return
+    use(page, name)
+
+
+def _bound(page: Controls[Describe], parts: Any, name_with: Callable[[Format, str, Any], str]) -> dict[str, Any]:
+    """Return, by the name of each part of the page's format, the arguments that bind a widget to it."""
+    found = {}
+    for field in fields(parts):
+        key, value = page.key(f"{type(parts).__name__}.{field.name}"), getattr(parts, field.name)
+        page.give(key, value)
+        found[field.name] = {"key": key, "on_change": _changed, "args": (page, key, field.name, name_with)}
+    return found
+
+
+def part_controls(page: Controls[Describe], fmt: Format) -> None:
+    """Show a control for each part of a description; what cannot be is refused with the reason."""
+    bound = _bound(page, view.parts_of(fmt), view.with_part)
+    left, middle, right = st.columns(3, gap="large")
+    left.slider("Exponent bits", 1, 11, **bound["exponent_bits"], help="They decide the range; float64 has 11.")
+    precision = "They decide the precision: how many values lie between two powers of two."
+    middle.slider("Mantissa bits", 0, 30, **bound["mantissa_bits"], help=precision)
+    offset = "What is subtracted from the exponent field: one more halves every value."
+    right.number_input(f"Bias (default {view.default_bias(fmt)})", -2000, 2000, step=1, **bound["bias"], help=offset)
+    rules = " ".join(f"{name}: {codes}." for name, codes in view.NAN_HELP.items())
+    inf = "The highest code that is not NaN is Inf; with the sign bit it is −Inf."
+    zero = "Code 0 is zero. Off, it is a power of two, as in float8_e8m0fnu: only without sign and mantissa."
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.segmented_control(
+            "NaN codes", list(view.NAN_HELP), required=True, **bound["nan"], help=f"Which codes are NaN. {rules}"
+        )
+        st.toggle("Sign", **bound["signed"], help="The highest bit is the sign. Off, no value is below zero.")
+        st.toggle("Inf", **bound["inf"], help=inf)
+        st.toggle("Zero", **bound["zero"], help=zero)
+
+
+def _p3109_with(fmt: Format, part: str, value: Any) -> str:
+    return view.p3109_name(replace(view.p3109_like(fmt), **{part: value}))
+
+
+def p3109_controls(page: Controls[Describe], fmt: Format) -> None:
+    """Show the four parts of a name of IEEE P3109: those with the field widths of the format."""
+    parts = view.p3109_like(fmt)
+    bound, name = _bound(page, parts, _p3109_with), view.p3109_name(parts)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox("K", view.P3109_WIDTHS, **bound["width"], width=90, help="Bits of a code.")
+        digits = "Precision: the bits of the mantissa and the leading one."
+        st.selectbox("P", view.P3109_PRECISIONS, **bound["precision"], width=90, help=digits)
+        for label, part, names in (("Signedness", "signed", _SIGNS), ("Domain", "extended", _DOMAINS)):
+            st.segmented_control(label, list(names), required=True, **bound[part], format_func=names.__getitem__)
+        st.button(f"Show {name}", on_click=use, args=(page, name), disabled=fmt.name == name)
+
+
+def show(page: Controls[Describe]) -> None:
+    """Show the page."""
+    layout.heading(
+        "Describe a format",
+        "Move the sliders, or type a description, to make a float format of your own and see its values.",
+        "ONNX on its formats",
+    )
+    fmt = format_named(page.state.fmt)
+    left, right = st.columns([3, 2])
+    page.format_box(left, "Format", "fmt", DESCRIBABLE_NAMES, same_number)
+    help_ = "It is marked among the values. A code: 0x2A. A number: 0.3, 17/23, 0x1.2p-2, -inf, nan."
+    right.text_input("Code or number", **page.bind("at"), max_chars=1000, help=help_)
+    part_controls(page, fmt)
+    anatomy = page.compute_or_reset(lambda state: codes_view.anatomy(state.at, fmt), at="0x0")
+
+    def go(code: int) -> None:
+        """Mark another code."""
+        page.set(at=numbers.code_text(code, fmt))
+
+    layout.show("pages/describe/described_format", fmt=fmt)
+    layout.show("facts", facts=view.facts(fmt))
+    layout.open_in(page.state)
+    st.header("The format", anchor=False)
+    layout.show("format_card", facts=format_facts.card(fmt))
+
+    st.header("Formats with a name", anchor=False)
+    with st.container(horizontal=True, gap="xsmall"):
+        for known in view.WELL_KNOWN:
+            st.button(known.label, key=f"known {known.name}", help=known.about, on_click=use, args=(page, known.name))
+    st.caption("IEEE P3109 names a format by its bits K, its precision P, its sign and its domain.")
+    p3109_controls(page, fmt)
+
+    by_binade = view.shows_binades(fmt)
+    st.header("All values" if fmt.bits <= 8 else "Binades" if by_binade else "Values nearby", anchor=False)
+    if by_binade:
+        st.caption("The first value of each binade and the step between its values. Click one to mark it.")
+        cells, columns = codes_view.binades(fmt), 8
+        selected = max(first for *_, first in cells if first <= anatomy.code)
+    else:
+        cells, columns = codes_view.table(anatomy.code, fmt, "decimal"), codes_view.columns(fmt)
+        selected = anatomy.code
+    layout.show("legend", names=[kind for kind in theme.CLASSES if any(cell[2] == kind for cell in cells)])
+    with st.container(height=480 if len(cells) > 256 else "content", border=False):
+        browser.code_grid(fmt, browser.Grid("Codes", cells, columns, selected), key="codes", on_change=go)
+    number = numbers.exact_text(anatomy.typed or anatomy.value)
+    one = numbers.place("1", fmt).code
+    layout.evidence_section(
+        [evidence.evidence("1", fmt, {}), evidence.of_code(decode(one, fmt), fmt)],
+        lambda: evidence.check_both_ways(fmt),
+    )
+    layout.copy_section(page, "describe", *snippets.of_description(fmt, number, view.same_codes(fmt)))

@@ -1,0 +1,121 @@
+"""The page Errors: the rounding error of some formats against the number, and where it is largest."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import streamlit as st
+
+from lowprec import Format
+from lowprec.reference.exact_cast import Value
+from lowprec.spec.formats import BFLOAT16
+from lowprec.spec.rounding_modes import ROUND_MODES
+from lowprec.teaching.error_curve import MEASURES
+
+from ...shared import chart, evidence, layout
+from ...shared.cast_controls import overflow_box
+from ...shared.cast_options import ONNX
+from ...shared.controls import Controls
+from ...shared.format_names import HELP, format_named
+from ...shared.page import FORMAT_NAMES
+from . import snippets, view
+from .chart import error_chart
+from .state import Errors
+
+__all__ = ["show"]
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def curves_of(state: Errors) -> list[view.Curve]:
+    """Return the curves of a state."""
+    ends = view.range_of(state.low, state.high, state.scale)
+    pairs = [(format_named(name), rounding) for name, rounding in product(state.fmts, state.roundings)]
+    distinct = dict.fromkeys((fmt, rounding if fmt.is_float else ONNX) for fmt, rounding in pairs)
+    options: dict[str, Any] = {"saturate": state.saturate, "round_mode": state.round_mode, "overflow": state.overflow}
+    x, count = Value.of(state.x), len(distinct)
+    return [view.curve(*pair, ends, state.measure, x, count, **options) for pair in distinct]
+
+
+def show(page: Controls[Errors]) -> None:
+    """Show the page."""
+    layout.heading(
+        "Errors",
+        "See how far the result of a cast is from the number, for all numbers of a range. "
+        "The error is 0 at every value of the format, and jumps where the result changes.",
+        "Cast's rounding",
+    )
+    default = Errors()
+    page.compute_or_reset(lambda state: view.checked_roundings(state.roundings), roundings=default.roundings)
+    page.compute_or_reset(lambda state: view.check_scale(state.low, state.high, state.scale), scale=default.scale)
+    state = page.state
+    st.multiselect(
+        "Formats",
+        dict.fromkeys((*FORMAT_NAMES, *state.fmts)),
+        max_selections=view.MOST_FORMATS,
+        **page.bind("fmts"),
+        accept_new_options=True,
+        help=HELP,
+    )
+    formats = [format_named(name) for name in state.fmts]
+    st.multiselect("Roundings", view.ROUNDINGS, max_selections=view.MOST_ROUNDINGS, **page.bind("roundings"))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input("From", **page.bind("low"), max_chars=1000, width=150)
+        st.text_input("To", **page.bind("high"), max_chars=1000, width=150)
+        st.segmented_control("Error", MEASURES, required=True, **page.bind("measure"))
+        st.segmented_control("Scale of x", ("linear", "log"), required=True, **page.bind("scale"))
+        st.text_input("Number", **page.bind("x"), max_chars=1000, width=150, help="Marked on the curves.")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        for preset in view.presets(formats):
+            st.button(preset.label, key=f"range {preset.label}", on_click=page.set, kwargs=preset.fields)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if set(state.roundings) != {ONNX}:
+            overflow_box(page, formats)
+        if ONNX in state.roundings:
+            st.toggle(
+                "saturate", **page.bind("saturate"), help="Up to 8 bits: too large numbers become the largest value."
+            )
+            if not all(fmt.has_zero or not fmt.is_float for fmt in formats):
+                st.selectbox("round_mode", ROUND_MODES, **page.bind("round_mode"), width=120)
+
+    page.compute_or_reset(lambda state: Value.of(state.x, parameter="number"), x=default.x)
+    page.compute_or_reset(
+        lambda state: view.range_of(state.low, state.high, state.scale),
+        low="0.5" if state.scale == "log" else default.low,
+        high=default.high,
+    )
+    state = page.state
+    curves = curves_of(state)
+    x = Value.of(state.x)
+    ends = view.range_of(state.low, state.high, state.scale)
+    is_inside = not x.special and ends.low <= x.number <= ends.high
+    layout.show("pages/errors/error_sentences", sentences=[view.sentence(curve, state.measure) for curve in curves])
+    spec, is_cut = error_chart(curves, state.measure, state.scale, float(x) if is_inside else None)
+    chart.show(spec, "The error of rounding against the number, a line for each format and rounding", "errors")
+    for text in filter(None, (view.without_result_text(curve) for curve in curves)):
+        st.caption(text)
+    if is_cut:
+        st.caption("Errors beyond 110 % of the number are cut off.")
+    if any(not curve.curve.is_complete for curve in curves):
+        st.caption(
+            "A band without a line inside: the range has too many values to draw each. The errors fill the band."
+        )
+    if any(curve.curve.is_stochastic for curve in curves):
+        st.caption("Stochastic: the band has the possible errors, the line inside is the expected error.")
+    st.caption(f"The dashed rule is x = {x}." if is_inside else f"x = {x} is not in the range.")
+    layout.open_in(state)
+    st.header("Largest errors", anchor=False)
+    layout.show("pages/errors/largest_errors", curves=curves, measure=state.measure, in_measure=view.in_measure)
+    st.caption(
+        "A > or < stands for just above or just below: there the error comes as near to this as one likes. "
+        "≈ marks rounded decimals."
+    )
+    options: dict[str, Any] = {"saturate": state.saturate, "round_mode": state.round_mode, "overflow": state.overflow}
+    drawn: list[tuple[Format, Any]] = [
+        (curve.curve.format, view.rounding_arguments(curve.curve.format, curve.rounding, **options)) for curve in curves
+    ]
+    proofs = [row for fmt, cast in drawn for row in evidence.of_range(str(ends.low), str(ends.high), x, fmt, cast)]
+    layout.evidence_section(
+        list(dict.fromkeys(proofs)), lambda: [evidence.check(fmt, cast, [BFLOAT16]) for fmt, cast in drawn]
+    )
+    layout.copy_section(page, "errors", *snippets.of_errors(drawn, state.low, state.high, state.x, state.measure))

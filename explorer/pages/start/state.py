@@ -1,0 +1,29 @@
+"""The state of Start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...shared.link import choice
+from ...shared.page import PageState
+from .questions import QUESTIONS, UNANSWERED
+
+__all__ = ["Start"]
+
+_CHOICES = {question.name: (UNANSWERED, *map(str, range(len(question.choices)))) for question in QUESTIONS}
+
+
+def _answer(name: str) -> Any:
+    return choice(UNANSWERED, _CHOICES[name])
+
+
+@dataclass(frozen=True, slots=True)
+class Start(PageState):
+    """The answer to each question, by the index of the choice."""
+
+    values: str = _answer("values")
+    inf: str = _answer("inf")
+    wrap: str = _answer("wrap")
+    sum: str = _answer("sum")
+    byte: str = _answer("byte")

@@ -1,0 +1,246 @@
+"""Chains of casts on Cast & BitCast: the sentence, the picture of both scales, what is copied, and every state."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import re
+from fractions import Fraction
+from itertools import combinations, pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.explorer_pages import asked, copied, healthy, page, texts
+from support.explorer_states.conversion import chains
+from support.optional import optional
+
+import lowprec as lp
+from lowprec import reference
+from lowprec.explorer.pages.conversion.chain_view import Scale, Tick, chain_of, witness_text
+from lowprec.explorer.pages.conversion.packing_view import packing, packing_sentence
+from lowprec.explorer.pages.conversion.state import Conversion
+from lowprec.explorer.shared.cast_options import cast_options
+from lowprec.explorer.shared.format_names import format_named
+from lowprec.explorer.shared.link import read, write
+from lowprec.explorer.shared.page import FORMAT_NAMES
+from lowprec.spec.formats import INT4, NUMERIC, UINT2
+
+onnx: Any = optional("onnx")
+
+OPTIONS = cast_options(True, "up", 28)
+WITNESS = {"source": "float64", "via": "float32", "target": "bfloat16", "at": "1.0039063"}
+
+
+def chain(source: str, at: object, *names: str, **options: Any) -> Any:
+    fmt = lp.as_format(source)
+    return chain_of(reference.encode(at, fmt), fmt, [lp.as_format(name) for name in names], **(options or OPTIONS))
+
+
+def test_why_float64_to_bfloat16_through_float32_differs() -> None:
+    shown = texts(healthy(page("conversion", **WITNESS)))
+    assert (
+        "Through float32 the result is 1 (0x3F80), directly 1.0078125 (0x3F81): "
+        "float32 rounds x to 1.00390625, the midpoint of two bfloat16 values, and the tie goes to the even code."
+    ) in shown
+    # by the definition: x lies above 257/256, by less than half a step of float32
+    x = Fraction(1.0039063)
+    assert 0 < x - Fraction(257, 256) < Fraction(1, 2**24)
+    assert (reference.encode(Fraction(257, 256), "bfloat16"), reference.encode(x, "bfloat16")) == (0x3F80, 0x3F81)
+
+
+def test_the_picture_has_every_number_at_its_place() -> None:
+    picture = chain("float64", 1.0039063, "float32", "bfloat16").picture
+    above, below = picture.above, picture.below
+    x, tie = Fraction(1.0039063), Fraction(257, 256)
+    assert [(tick.value.number, tick.names) for tick in above.ticks] == [
+        (1, ("through float32",)),
+        (Fraction(129, 128), ("directly",)),
+    ]
+    assert [tick.value.number for tick in below.ticks] == [tie + step * Fraction(2) ** -23 for step in range(-2, 3)]
+    assert (picture.rounded.number, picture.midpoint.number) == (tie, tie)
+    assert (above.step, below.step) == ("2^-7", "2^-23")
+    for scale in (above, below):
+        left, right = scale.ticks[0], scale.ticks[-1]
+        for number, place in ((x, scale.x), (tie, scale.rounded), (tie, scale.midpoint)):
+            part = (number - left.value.number) / (right.value.number - left.value.number)
+            assert place == pytest.approx(left.place + float(part) * (right.place - left.place), abs=1e-9)
+    assert below.window == (below.ticks[0].place, below.ticks[-1].place)
+    assert 0 < above.window[1] - above.window[0] < 0.01  # 4 of 65536 steps
+
+
+@pytest.mark.parametrize("between", FORMAT_NAMES)
+def test_chains_of_every_format_end_where_the_kernels_do(between: str) -> None:
+    rng = random.Random(between)
+    for target in rng.sample(NUMERIC, 6):
+        for at in ("1.3", "-2.7", "1e6", "-0", "0", "inf", "nan", "3e-9"):
+            found = chain("float32", at, between, target.name)
+            code = reference.encode(at, "float32")
+            middle = reference.cast(code, "float32", between)
+            assert found.steps[0].result == middle
+            assert found.steps[1].result == reference.cast(middle, between, target)
+            assert found.direct.result == reference.cast(code, "float32", target)
+            differs = found.steps[-1].result != found.direct.result
+            assert found.chain.differs == differs
+            assert ("directly the same" in found.sentence) != differs
+            for scale in (found.picture.above, found.picture.below) if found.picture else ():
+                places = [tick.place for tick in scale.ticks]
+                assert places == sorted(places)
+                assert all(0 <= place <= 100 for place in (*places, *scale.window))
+                assert scale.window[0] <= scale.window[1]
+
+
+def test_the_step_that_decides_is_drawn() -> None:
+    found = chain("float64", 1.0039063, "float64", "float32", "bfloat16")
+    assert (found.chain.decisive, found.picture.name, found.picture.below.format.name) == (
+        1,
+        "after float64",
+        "float32",
+    )
+    assert chain("float64", "nan", "float32", "bfloat16").picture is None
+    assert chain("float64", 1e300, "float32", "bfloat16").picture is None
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [({"at": "1e6"}, [0, 1]), ({"at": "7.3"}, [0, 0]), ({"via": "int16", "target": "uint2", "at": "1e6"}, [0, 1, 2])],
+)
+def test_labels_of_ticks_are_not_drawn_on_each_other(query: dict[str, str], rows: list[int]) -> None:
+    """1e6 is far beyond 254 and 255, or the values of uint2, which lie at one place then; 7 and 8 are the ends."""
+    asked_for = {"source": "float32", "via": "int64", "target": "uint8", **query}
+    shown = texts(healthy(page("conversion", **asked_for)))
+    labels = re.findall(r"--line:(\d);--row:(\d)", shown.split("lp-tick-labels", 1)[1].split("lp-beam", 1)[0])
+    assert [int(row) for line, row in labels if line == "0"] == rows  # of the values; the codes stand below
+    assert [int(row) for line, row in labels if line == "1"] == rows
+    assert f"--rows:{max(rows) + 1}" in shown
+
+
+@given(places=st.lists(st.floats(-50, 150), min_size=1, max_size=5).map(sorted))
+def test_labels_in_one_row_are_apart(places: list[float]) -> None:
+    value, fmt = reference.Value.of(1), lp.as_format("float16")
+    scale = Scale(fmt, tuple(Tick(place, value, 0) for place in places), None, None, None, "1", (0, 1))
+    rows = scale.label_rows()
+    for (first, row), (second, other) in combinations(zip(places, rows, strict=True), 2):
+        assert row != other or abs(first - second) >= 20
+    assert sorted(set(rows)) == list(range(max(rows) + 1))
+
+
+def test_the_witness_button() -> None:
+    test = healthy(page("conversion", **{**WITNESS, "at": "0.5"}))
+    assert "directly the same" in texts(test)
+    (button,) = (button for button in test.button if "whose result" in button.label)
+    healthy(button.click().run())
+    assert asked(test, "at") == "0x1.0100008p+0"
+    assert "directly 1.0078125" in texts(test)
+    narrow = healthy(page("conversion", source="bfloat16", via="float32", target="float16", at="1"))
+    assert not any("whose result" in button.label for button in narrow.button)
+    assert any("No number of bfloat16 was found whose result float32 changes" in text.value for text in narrow.caption)
+
+
+def test_witness_texts_are_read_back() -> None:
+    for source, between, target in (("float64", "float32", "float16"), ("float32", "float16", "float8_e5m2")):
+        formats = [lp.as_format(between), lp.as_format(target)]
+        text = witness_text(lp.as_format(source), formats, **OPTIONS)
+        assert chain(source, text, between, target).chain.cause == "tie"
+
+
+@pytest.mark.parametrize("state", [*chains()], ids=lambda state: f"{state.source}-{state.via}-{state.target}")
+def test_every_chain_has_a_page_and_comes_back(state: Conversion) -> None:
+    query = write(state)
+    assert read(Conversion, query) == (state, ())
+    if state.via in FORMAT_NAMES[::3] or state.then != "none" or "," in state.target:
+        healthy(page("conversion", **query))
+
+
+def test_controls_of_the_chain() -> None:
+    test = healthy(page("conversion", at="0.3"))
+    boxes = {box.label: box for box in test.selectbox}
+    assert "then through" not in boxes
+    healthy(boxes["Through"].set_value("float16").run())
+    assert asked(test, "via") == "float16"
+    boxes = {box.label: box for box in test.selectbox}
+    healthy(boxes["then through"].set_value("bfloat16").run())
+    assert (asked(test, "via"), asked(test, "then")) == ("float16", "bfloat16")
+    boxes = {box.label: box for box in test.selectbox}
+    healthy(boxes["Through"].set_value("none").run())
+    assert (asked(test, "via"), asked(test, "then")) == ("bfloat16", "none")  # no gap is left
+    described = healthy(page("conversion", via="binary8p3se", opset="21"))
+    assert not [box for box in described.selectbox if box.label == "opset"]  # ONNX has none with that format
+
+
+def test_what_is_copied_of_a_chain(capsys: pytest.CaptureFixture[str]) -> None:
+    for state in chains():
+        if state.rounding != "onnx" and state.rounding != "to_odd":
+            continue
+        _, python, *rest = (code.value for code in page("conversion", **write(state)).code)
+        onnx_code = [text for text in rest if text.startswith("import onnx")]
+        names: dict[str, Any] = {}
+        capsys.readouterr()
+        exec(python, names)
+        out = capsys.readouterr().out
+        formats = [format_named(name) for name in (state.source, *state.between, state.target)]
+        code = reference.encode(state.at, formats[0])
+        options = {} if state.rounding == "onnx" else {"rounding": state.rounding, "overflow": state.overflow}
+        expected, start = [], code
+        for before, after in pairwise(formats):
+            start = reference.cast(start, before, after, **(options if after.is_float else {}))
+            expected.append(start)
+        expected.append(reference.cast(code, formats[0], formats[-1], **(options if formats[-1].is_float else {})))
+        results = re.findall(r"^result +0x([0-9a-f]+)", out, re.MULTILINE)
+        assert [int(text, 16) for text in results] == expected, state
+        for nodes in onnx_code:
+            exec(nodes, names)
+            check_nodes(names, formats)
+
+
+def check_nodes(names: dict[str, Any], formats: list[lp.Format]) -> None:
+    """Let onnx check the model that is copied with the nodes, and so its opset."""
+    model = names["model"]
+    onnx.checker.check_model(model, full_check=True)
+    ends = (model.graph.input[0], model.graph.output[0])
+    assert [end.type.tensor_type.elem_type for end in ends] == [formats[0].onnx_enum, formats[-1].onnx_enum]
+    assert model.opset_import[0].version >= max(fmt.since or 0 for fmt in formats)
+    assert len(names["nodes"]) == len(formats) - 1
+
+
+@pytest.mark.parametrize(
+    ("codes", "fmt", "words"),
+    [
+        ((2, 3), INT4, "0x2 0x3 → byte 0x32: the first code takes the low nibble of the first byte, the second one"),
+        ((8,), INT4, "0x8 → byte 0x08: the first code takes the low nibble of the first byte."),
+        ((1, 2, 3, 4), INT4, "0x1 0x2 → byte 0x21:"),
+        ((1, 2, 3, 0, 2), UINT2, "0x1 0x2 0x3 0x0 → byte 0x39: the first code takes the 2 lowest bits of the first"),
+        ((1, 2, 3, 4, 5), lp.as_format(27), "0x01 0x02 0x03 0x04 → bytes 0x81 0x30 0x10: the first code takes the 6"),
+    ],
+)
+def test_which_byte_the_codes_make(codes: tuple[int, ...], fmt: lp.Format, words: str) -> None:
+    assert packing_sentence(packing(codes, fmt)).startswith(words)
+
+
+def test_packing_is_copied_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    test = healthy(page("conversion", packed="int4", codes="0x2 0x3"))
+    assert "0x2 0x3 → byte 0x32" in texts(test)
+    exec(copied(test)[1], {})
+    assert capsys.readouterr().out.splitlines()[-1] == "['0x32']"
+    assert "lp.pack" not in copied(page("conversion"))[1]
+
+
+def test_texts_are_in_the_link() -> None:
+    state = dataclasses.replace(Conversion(), via="e4m3,bias=8,inf=0,nan=negative-zero", then="binary8p3se")
+    assert read(Conversion, write(state)) == (state, ())
+    found, problems = read(Conversion, {"via": "float9"})
+    assert found == Conversion()
+    assert problems[0].startswith("via must be")
+
+
+def test_each_cast_says_what_it_lost_and_is_saved() -> None:
+    """1.0039063 is rounded only; 1e6 overflows float8 on the way and directly, and float32 keeps it."""
+    shown = texts(healthy(page("conversion", source="float64", via="float32", target="float8_e4m3fn", at="1e6")))
+    assert shown.count('class="lp-loss"') == 2  # the second cast of the chain, and the direct one
+    assert shown.count("</span>saturates</span>") == 2
+    assert 'class="lp-loss"' not in texts(healthy(page("conversion", **WITNESS)))
+    copied_bits = texts(healthy(page("conversion", source="int8", target="int8", at="3")))
+    assert 'class="lp-loss"' not in copied_bits
+    direct = texts(healthy(page("conversion", source="float32", target="float8_e4m3fn", at="1e6")))
+    assert direct.count("</span>saturates</span>") == 1

@@ -1,0 +1,110 @@
+"""The number and the format that the menu takes along: what each page has of them, and what it takes over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lowprec.explorer import pages
+from lowprec.explorer.pages.anatomy.state import Anatomy
+from lowprec.explorer.pages.compare.state import Compare
+from lowprec.explorer.pages.conversion.state import Conversion
+from lowprec.explorer.pages.quantize.state import Quantize
+from lowprec.explorer.pages.rounding.state import Rounding
+from lowprec.explorer.pages.saturation.state import Saturation
+from lowprec.explorer.shared import link
+from lowprec.explorer.shared import page as shared_page
+from lowprec.explorer.shared.page import Selection, carry_over, with_selection
+
+SEEN = [
+    (Anatomy("float8_e5m2", "448"), Selection("448", "float8_e5m2")),
+    (Anatomy("float8_e4m3fn", "0x7e"), Selection("448", "float8_e4m3fn")),  # a code is the number it stands for
+    (Anatomy("float8_e4m3fnuz", "0x80"), Selection("-nan", "float8_e4m3fnuz")),
+    (Anatomy("float32", "rubbish"), Selection(None, "float32")),
+    (Rounding("17/23", "int4"), Selection("17/23", "int4")),
+    (Rounding("1/0", "int4"), Selection(None, "int4")),
+    (Saturation(), Selection()),
+    (Compare(x="-0"), Selection("-0", None)),
+    (Conversion("float16", "0x3c00", "int8"), Selection("1", "int8")),
+    (Quantize(fmt="uint4"), Selection(None, "uint4")),
+]
+
+
+@pytest.mark.parametrize(("page", "selection"), SEEN, ids=lambda value: type(value).__name__)
+def test_what_a_page_looks_at(page: Any, selection: Selection) -> None:
+    assert page.selection() == selection
+    assert with_selection(page, selection) == page  # a code stays a code
+    assert with_selection(page, Selection()) == page
+
+
+def test_what_a_page_takes_over() -> None:
+    selection = Selection("464", "float8_e5m2fnuz")
+    assert with_selection(Anatomy(show="exact"), selection) == Anatomy("float8_e5m2fnuz", "464", "exact")
+    assert with_selection(Anatomy("float8_e4m3fn", "0x7e"), Selection(None, "int8")) == Anatomy("int8", "448")
+    assert with_selection(Anatomy("int8", "0x2a", "exact"), Selection("7")) == Anatomy("int8", "7", "exact")
+    assert Anatomy("int8", "0x2a").with_selection(None, None) == Anatomy("int8", "0x2a")
+    assert with_selection(Rounding(line="symlog"), selection) == Rounding("464", "float8_e5m2fnuz", line="symlog")
+    assert with_selection(Saturation(21), selection) == Saturation(21)
+    assert with_selection(Conversion(), selection) == Conversion("float32", "464", "float8_e5m2fnuz")
+    found = with_selection(Compare(), selection)
+    assert (found.x, found.fmts) == ("464", ("float8_e5m2fnuz", *Compare().fmts))
+    assert with_selection(Compare(), Selection(None, "float16")) == Compare()  # is among them
+    assert with_selection(Compare(), Selection(None, "bool")) == Compare()  # has no range
+    full = tuple(fmt for fmt in shared_page.FORMAT_NAMES if fmt not in ("bool", "int64"))[:12]
+    assert with_selection(Compare(fmts=full), Selection(None, "int64")).fmts == ("int64", *full[:11])
+    assert with_selection(Quantize(block=16), selection) == Quantize(fmt="float8_e5m2fnuz", block=16)
+    assert with_selection(Quantize(), Selection("1", "float64")) == Quantize()  # nothing quantizes to it
+
+
+def test_pages_follow_one_another() -> None:
+    known = carry_over({}, "rounding", Rounding())
+    assert known == {path: cls() for path, cls in pages.STATES.items()}  # nothing was chosen yet
+    known = carry_over(known, "rounding", Rounding("464", "float8_e5m2", opset=23))
+    assert known["anatomy"] == Anatomy("float8_e5m2", "464")
+    assert known["compare"].x == "464"
+    assert known["saturation"] == Saturation(23)
+    known = carry_over(known, "saturation", Saturation(20))  # has neither: forgets neither
+    known = carry_over(known, "compare", known["compare"])
+    known = carry_over(known, "anatomy", Anatomy("float64", "464"))
+    assert known["rounding"] == Rounding("464", "float64", opset=20)
+    assert known["quantize"].fmt == "float8_e5m2"
+    known = carry_over(known, "quantize", known["quantize"])  # a visit there does not choose its format
+    assert known["anatomy"] == Anatomy("float64", "464")
+    known = carry_over(known, "anatomy", Anatomy("float64", "rubbish"))  # no number: the others keep theirs
+    assert known["rounding"].x == "464"
+
+
+def test_options_go_along() -> None:
+    chosen = Rounding("464", saturate=False, opset=24, line="symlog", rounding="to_odd", overflow="sat_propagate")
+    known = carry_over({}, "rounding", chosen)
+    assert (known["compare"].saturate, known["compare"].rounding) == (False, "to_odd")
+    assert (known["conversion"].opset, known["conversion"].overflow) == (24, "sat_propagate")
+    assert known["saturation"] == Saturation(24, rounding="to_odd", overflow="sat_propagate")
+    assert known["quantize"].saturate is False
+    known = carry_over(known, "conversion", replace(known["conversion"], round_mode="down", opset=28))
+    assert (known["compare"].round_mode, known["rounding"].opset) == ("down", 28)
+    assert known["rounding"].saturate is False  # what was not changed stays
+    known = carry_over(known, "saturation", known["saturation"])  # a visit changes nothing
+    assert known["compare"].round_mode == "down"
+
+
+def test_an_opset_goes_only_where_the_formats_have_it() -> None:
+    known = carry_over({}, "rounding", Rounding(opset=22))
+    assert known["conversion"].opset == 22
+    assert known["quantize"].opset == 28  # float4_e2m1fn is a type since opset 23
+    known = carry_over({}, "saturation", Saturation(19))
+    assert known["quantize"].opset == 28  # the page begins at 21
+    described = {"rounding": Rounding(fmt="e4m3,bias=8,inf=0,nan=negative-zero")}
+    known = carry_over(described, "saturation", Saturation(23))
+    assert known["rounding"].opset == 28  # ONNX has no such format
+    assert known["compare"].opset == 23
+
+
+@pytest.mark.parametrize("path", pages.STATES)
+def test_links_of_the_menu_are_read_back(path: str) -> None:
+    for page, _ in SEEN:
+        own = type(page).__name__.lower()
+        linked = carry_over({}, own, page)[path]
+        assert link.read(type(linked), link.write(linked)) == (linked, ())
