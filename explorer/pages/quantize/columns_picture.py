@@ -105,7 +105,8 @@ def _label(columns: Sequence[Column], about: About) -> str:
 def _figures(column: Column) -> tuple[str, str]:
     ratio = column.sqnr_db
     loss = f"{ratio:.1f} dB".replace("-", "−") if math.isfinite(ratio) else "no error" if ratio > 0 else "no SQNR"
-    return f"{column.bits_per_value:.4g} bits, ", loss
+    bits = f"{column.bits_per_value:.2f}".rstrip("0").rstrip(".")
+    return f"{bits} bits, ", loss
 
 
 def _fitted(shapes: Shapes, x: float, y: float, width: float, text: str, size: float, *, bold: bool = False) -> None:
@@ -183,7 +184,7 @@ def _pictures(
     cell = min(width / area.columns, tall / area.rows)
     name = about.title if column is None else column.title
     whole = Area(0, 0, area.rows, area.columns)
-    _image(shapes, x, y, cell, png(pixels, palette))(whole, window, name)
+    _image(shapes, (x, y, cell), png(pixels, palette), whole, window, name, column is None)
     if not _has_lens(area):
         _block(shapes, x, y, cell, whole, window, column)
         return
@@ -192,23 +193,31 @@ def _pictures(
     below = y + tall + (8 if width > 200 else 6)
     size = width / _LENS_COLUMNS
     part = pixels[lens.top : lens.top + lens.rows, lens.left : lens.left + lens.columns]
-    _image(shapes, x, below, size, png(part, palette))(lens, window, f"{name}, enlarged")
+    _image(shapes, (x, below, size), png(part, palette), lens, window, f"{name}, enlarged", False)
     _block(shapes, x, below, size, lens, window, column)
 
 
-def _image(shapes: Shapes, x: float, y: float, cell: float, address: str) -> Callable[[Area, Window, str], None]:
-    """Return what draws the pixels of an area, a cell each, and lets one choose an element."""
+def _image(
+    shapes: Shapes,
+    place: tuple[float, float, float],
+    address: str,
+    area: Area,
+    window: Window,
+    name: str,
+    is_first: bool,
+) -> None:
+    """Draw the pixels of an area, at a place by x, y and the size of a cell, and let one choose an element.
 
-    def draw(area: Area, window: Window, name: str) -> None:
-        size = {"x": float(x), "y": float(y), "width": area.columns * cell, "height": area.rows * cell}
-        shown = {**size, "href": address, "preserveAspectRatio": "none", "image-rendering": "pixelated"}
-        shapes.add("image", shown)
-        first = f"{window.area.top + area.top},{window.area.left + area.left}"
-        grid = f"at={area.rows},{area.columns},{first},{window.row},{window.column}"
-        label = f"{name}: row {window.row}, column {window.column}; the arrow keys go on"
-        shapes.add("rect", {**size, "fill": "transparent", "grid": grid, "aria-label": label})
-
-    return draw
+    The first of the drawing's images is the one that is reached by the Tab key.
+    """
+    x, y, cell = place
+    size = {"x": float(x), "y": float(y), "width": area.columns * cell, "height": area.rows * cell}
+    shapes.add("image", {**size, "href": address, "preserveAspectRatio": "none", "image-rendering": "pixelated"})
+    first = f"{window.area.top + area.top},{window.area.left + area.left}"
+    grid = f"at={area.rows},{area.columns},{first},{window.row},{window.column}"
+    label = f"{name}: row {window.row}, column {window.column}; the arrow keys go on"
+    acts = {"grid": grid, "role": "button", "aria-label": label, "tabindex": 0 if is_first else -1}
+    shapes.add("rect", {**size, "fill": "transparent", **acts})
 
 
 def _frame(shapes: Shapes, x: float, y: float, width: float, height: float, stroke_width: float = 2) -> None:
@@ -217,9 +226,7 @@ def _frame(shapes: Shapes, x: float, y: float, width: float, height: float, stro
     shapes.add("rect", {**size, **style})
 
 
-def _block(
-    shapes: Shapes, x: float, y: float, cell: float, area: Area, window: Window, column: Column | None
-) -> None:
+def _block(shapes: Shapes, x: float, y: float, cell: float, area: Area, window: Window, column: Column | None) -> None:
     """Draw the chosen element, or the frame of its block and where the blocks of a setting begin."""
     top, left = window.area.top + area.top, window.area.left + area.left
     right, bottom = x + area.columns * cell, y + area.rows * cell
@@ -328,7 +335,7 @@ def _curve(shapes: Shapes, x: float, y: float, width: float, column: Column, ste
         shapes.line(left, level, right + 9, level, "line")
         shapes.text(left - 5, level + 4, figure(place * step), size=12, fill="quiet", anchor="end", mono=True)
     for text, ratio in (("½", 0.5), ("1", 1.0), ("2", 2.0)):
-        shapes.text(at(Point(ratio, 0))[0], base + 16, text, size=12.5, fill="quiet", anchor="middle", mono=True)
+        shapes.text(at(Point(ratio, 0))[0], base + 16, text, size=13, fill="quiet", anchor="middle")
     run: list[tuple[float, float]] = []
     stroke = "frame" if found.allowed else "mantissa-text"
     for point in (*found.line, None):
@@ -347,15 +354,13 @@ def _curve(shapes: Shapes, x: float, y: float, width: float, column: Column, ste
     shapes.circle(x + 8, y + 8, 5.5, "page", stroke="text", stroke_width=2.5)
     rule = f"{found.rule} {figure(found.chosen.error)}"
     shapes.text(x + 19, y + 13, rule, size=14, bold=True)
-    right_text = x + 19 + text_width(rule, 14) + 22
+    right_text = x + 19 + text_width(rule, 14) * 1.08 + 26
     shapes.circle(right_text, y + 8, 6, "accent")
     best = "the best, too" if is_best else f"best {figure(found.best.error)}"
     shapes.text(right_text + 11, y + 13, best, size=14, bold=True, fill="accent")
 
 
-def _marks(
-    shapes: Shapes, at: Callable[[Point], tuple[float, float]], top: float, found: Curve, is_best: bool
-) -> None:
+def _marks(shapes: Shapes, at: Callable[[Point], tuple[float, float]], top: float, found: Curve, is_best: bool) -> None:
     """Draw the scale of the setting as a ring, the best one as a dot."""
     if 0.5 <= found.chosen.ratio <= 2 and at(found.chosen)[1] >= top - 8:
         shapes.circle(*at(found.chosen), 6.5, "page", stroke="text", stroke_width=2.5)

@@ -246,9 +246,14 @@ def histogram(quantized: Quantized) -> Histogram:
     is_signed = bool((scaled < 0).any())
     low = max(lowest, -high) if is_signed and lowest < 0 and settings.fmt.is_integer else -high if is_signed else 0.0
     edges = np.linspace(low, high, _BINS + 1)
-    counted = np.where(scaled == largest, np.nextafter(largest, 0), scaled)  # it belongs to what is below it
+    ends = np.nextafter(
+        np.float32([lowest, largest]), np.float32([-np.inf, np.inf])
+    )  # what absmax over its scale may be
+    beyond = (scaled < ends[0]) | (scaled > ends[1])
+    counted = np.where(
+        (scaled >= largest) & ~beyond, np.nextafter(largest, 0), scaled
+    )  # it belongs to what is below it
     counts, _ = np.histogram(np.clip(counted, low, high), edges)
-    beyond = (scaled > largest) | (scaled < lowest)
     inside = values[(values >= low) & (values <= high)]
     return Histogram(
         tuple(edges.tolist()),

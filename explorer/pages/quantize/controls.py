@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from lowprec.spec.scale_rules import SCALE_RULES
 
 from ...shared.controls import Controls, stop
 from ...shared.format_names import format_named, is_described
+from ...shared.landscape import landscape
 from .settings import GRANULARITIES, LINEAR, MX, MX_FORMATS, NVFP4, SCALE_FORMATS, SCHEMES, axis_of, mx_problem
 from .state import TARGET_NAMES, Quantize
 from .tensor import DISTRIBUTIONS, Tensor, sampled, typed
@@ -40,7 +42,7 @@ _UPLOAD, _KEPT = "upload", "quantize.kept-upload"
 
 def tensor_from(page: Controls[Quantize]) -> Tensor:
     """Show the controls of the chosen origin and return the tensor; without a file, end the run."""
-    origins = {"sampled": _sampled, "typed": _typed, "file": _uploaded, "folder": tensor_of_checkpoint}
+    origins: dict[str, Callable[[Controls[Quantize]], Tensor]] = {"picture": lambda _: Tensor(landscape()), "sampled": _sampled, "typed": _typed, "file": _uploaded, "folder": tensor_of_checkpoint}  # fmt: skip
     return origins[page.state.origin](page)
 
 
@@ -123,8 +125,8 @@ def _tensor(path: Path, name: str, stamp: Stamp) -> Tensor:
 
 
 def forget_tensor(_: Quantize, new: Quantize) -> Quantize:
-    """Return a state for another file or checkpoint, in which no tensor is chosen yet."""
-    return replace(new, tensor="")
+    """Return a state for another file or checkpoint, in which no tensor and no element of it is chosen yet."""
+    return replace(new, tensor="", at="")
 
 
 def tensor_of_checkpoint(page: Controls[Quantize]) -> Tensor:

@@ -1,4 +1,4 @@
-"""The picture of Quantize: a landscape in gray levels, made by code, on which blocks show as bands."""
+"""The tensor that is a picture: a landscape in gray levels, made by code, on which blocks show as bands."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from random import Random
 from typing import Any
 
 import numpy as np
-
-from .tensor import Tensor
 
 __all__ = ["COLUMNS", "HORIZON", "ROWS", "landscape"]
 
@@ -28,7 +26,7 @@ Array = np.ndarray[Any, Any]
 
 
 @lru_cache(maxsize=1)
-def landscape() -> Tensor:
+def landscape() -> Array:
     """Return the picture: 72 rows of 128 gray levels from 0 to 255 in float32, the same everywhere."""
     noise = Random(_SEED)
     row, column = np.mgrid[0:ROWS, 0:COLUMNS].astype(float)
@@ -41,7 +39,7 @@ def landscape() -> Tensor:
     shore = 65 - 8 * np.exp(-(((column - 4) / 17) ** 2)) + np.sin(column / 4.7) + 0.6 * np.sin(column / 1.9)
     grass = np.array([[noise.random() for _ in range(COLUMNS)] for _ in range(ROWS)])
     gray = np.where(row >= shore, 12 + 16 * grass, gray)
-    return Tensor(np.float32(np.rint(np.clip(gray, 0, 255) * _STEP) / _STEP))
+    return np.asarray(np.rint(np.clip(gray, 0, 255) * _STEP) / _STEP, np.float32)
 
 
 def _sky(row: Array, column: Array) -> Array:
