@@ -285,8 +285,8 @@ def _histogram(shapes: Shapes, x: float, y: float, width: float, found: Histogra
     for is_beyond, parts in bars.items():
         if parts:
             shapes.path("".join(parts), fill="nan-text" if is_beyond else "frame")
-    lines, last_line, last_label = [], -math.inf, -math.inf
-    labels = []
+    lines: list[float] = []
+    labels: list[tuple[float, float, str]] = []
     for value in sorted(found.values, key=abs):
         place = at(value)
         if all(abs(place - other) >= 2.4 for other in lines):

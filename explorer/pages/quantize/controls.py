@@ -42,7 +42,13 @@ _UPLOAD, _KEPT = "upload", "quantize.kept-upload"
 
 def tensor_from(page: Controls[Quantize]) -> Tensor:
     """Show the controls of the chosen origin and return the tensor; without a file, end the run."""
-    origins: dict[str, Callable[[Controls[Quantize]], Tensor]] = {"picture": lambda _: Tensor(landscape()), "sampled": _sampled, "typed": _typed, "file": _uploaded, "folder": tensor_of_checkpoint}  # fmt: skip
+    origins: dict[str, Callable[[Controls[Quantize]], Tensor]] = {
+        "picture": lambda _: Tensor(landscape()),
+        "sampled": _sampled,
+        "typed": _typed,
+        "file": _uploaded,
+        "folder": tensor_of_checkpoint,
+    }
     return origins[page.state.origin](page)
 
 

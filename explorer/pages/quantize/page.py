@@ -20,7 +20,7 @@ LABELS = {
     "result": ("One setting", "elements, scales and codes as tables, with evidence"),
     "block": ("One block", "its scale step by step, its elements, without the largest"),
 }
-"""What the sections are called, and what is in them. Each has `show_section`, which returns the code that repeats it."""
+"""What the sections are called, and what is in them. Each has `show_section`, which returns code."""
 
 _ORIGINS = dict(zip(ORIGINS, ("picture", "sampled", "typed", "file", "checkpoint"), strict=True))
 _DRAWN = dict(zip(DRAWN, ("picture", "error"), strict=True))
