@@ -27,7 +27,7 @@ _OTHER = (
     "The block in the purple frame: its error{unit}. At 1 its largest number becomes the largest value. "
     "Dots: the scales that the format has."
 )
-_ERRORS = "Error: orange where a number became smaller, blue where larger, black where it is as before."
+_ERRORS = "Error: orange is too small, blue too large, black exact."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def wide(window: Window, columns: Sequence[Column], about: About) -> Drawing:
     _say(drawing, 0, below + 14, width, "Between which values?", _BETWEEN)
     _say(drawing, 0, below + _HISTOGRAM + 22, width, "One block, other scales", _OTHER.format(unit=about.unit))
     if about.shows_errors:
-        _lines(drawing, 0, below + _HISTOGRAM + 144, width, _ERRORS, 12.5)
+        _lines(drawing, 0, below + _HISTOGRAM + 146, width, _ERRORS, 13)
     for place, column in enumerate(columns, 1):
         x = place * step
         _head(drawing, x, 0, width, column.title, *_figures(column))

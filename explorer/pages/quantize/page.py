@@ -40,11 +40,13 @@ def show(page: Controls[Quantize]) -> None:
             "Tensor", ORIGINS, **hidden, **page.bind("origin", forget_tensor), format_func=_ORIGINS.__getitem__
         )
         columns.show_settings(page)
+        st.space("stretch")
         st.segmented_control("Show", DRAWN, **hidden, **page.bind("drawn"), format_func=_DRAWN.__getitem__)
     tensor = tensor_from(page)
     code = columns.show_columns(page, tensor)
-    for name in LABELS:
-        code = _section(page, tensor, name) or code
+    with st.container(gap=None):
+        for name in LABELS:
+            code = _section(page, tensor, name) or code
     layout.open_in(page.state)
     layout.copy_section(page, "quantize", *code)
 
