@@ -24,6 +24,9 @@ __all__ = ["show_columns", "show_settings"]
 _REMEMBERED = 64
 """Columns, each for one setting and one place on one tensor."""
 
+_REFUSALS = "quantize.refused settings"
+"""The key in the session of how many settings were refused: what was typed is then forgotten."""
+
 _BLOCK_SIZES = (8, 16, 32, 64, 128, 256)
 
 
@@ -47,28 +50,28 @@ def _menu(page: Controls[Quantize], place: int) -> None:
     chosen = page.state.compared
     text = chosen[place]
     settings = parse_settings(text)
+    refusals = st.session_state.get(_REFUSALS, 0)
 
     def replace_by(new: str) -> None:
         try:
             new = settings_text(parse_settings(new))
+            if new != text and new in chosen:
+                raise ValueError(f"must differ: {new} is there already")
         except ValueError as error:
             page.refuse(f"The setting {error}")
-            return
-        if new != text and new in chosen:
-            page.refuse(f"{new} is there already")
+            st.session_state[_REFUSALS] = refusals + 1
             return
         page.set(compared=(*chosen[:place], new, *chosen[place + 1 :]))
 
     def box(name: str, label: str, options: list[Any], value: Any, **more: Any) -> None:
-        key = page.key(f"setting {place} {name}")
-        page.give(key, value, text)
+        key = page.key(f"setting {place} {name} {value} {refusals}")  # a menu that opens shows what its list began with
 
         def changed() -> None:
             new = st.session_state[key]
             if new is not None:
                 replace_by(str(new) if name == "text" else f"{_without(text, name)},{name}={new}")
 
-        st.selectbox(label, options, key=key, on_change=changed, **more)
+        st.selectbox(label, options, options.index(value), key=key, on_change=changed, **more)
 
     with st.popover(setting_label(settings)):
         options = list(dict.fromkeys([*SUGGESTED, text]))
@@ -103,7 +106,7 @@ def show_columns(page: Controls[Quantize], tensor: Tensor) -> snippets.Snippets:
                 text, digest, tensor.values.shape, str(tensor.values.dtype), (row, place), tensor.values
             )
         except ValueError as error:
-            st.warning(f"{text}: {error}", icon=":material/block:")
+            st.info(f"{text}: {error}", icon=":material/block:")
     window = window_of(tensor.values, row, place)
     about = _about(page.state, tensor, window.area.rows, window.area.columns)
     columns = list(found.values())

@@ -68,7 +68,7 @@ def wide(window: Window, columns: Sequence[Column], about: About) -> Drawing:
         _lines(drawing, 0, below + _HISTOGRAM + 146, width, _ERRORS, 13)
     for place, column in enumerate(columns, 1):
         x = place * step
-        _head(drawing, x, 0, width, column.title, *_figures(column))
+        _head(drawing, x, 0, width, _name(column, columns), *_figures(column))
         _pictures(drawing, x, 48, width, window, column, about, scale)
         _histogram(drawing, x, below, width, column.histogram)
         _curve(drawing, x, below + _HISTOGRAM + 8, width, column, top)
@@ -87,7 +87,7 @@ def narrow(window: Window, columns: Sequence[Column], about: About) -> Drawing:
     for place, column in enumerate([None, *columns]):
         x, y = place % 2 * (width + gap), place // 2 * tall
         figures = (about.detail,) if column is None else _figures(column)
-        _head(drawing, x, y, width, about.title if column is None else column.title, *figures, size=15)
+        _head(drawing, x, y, width, about.title if column is None else _name(column, columns), *figures, size=15)
         _pictures(drawing, x, y + 46, width, window, column, about, scale)
     for place, column in enumerate(columns):
         y = rows * tall + place * part
@@ -100,6 +100,11 @@ def narrow(window: Window, columns: Sequence[Column], about: About) -> Drawing:
 def _label(columns: Sequence[Column], about: About) -> str:
     names = "; ".join(f"{column.title}, {_figures(column)[1]}" for column in columns)
     return f"{about.title[0].upper()}{about.title[1:]}, and what it becomes in {names}"
+
+
+def _name(column: Column, columns: Sequence[Column]) -> str:
+    """Return the title of a column, or its label where another one has the same."""
+    return column.title if [one.title for one in columns].count(column.title) == 1 else column.label
 
 
 def _figures(column: Column) -> tuple[str, str]:
