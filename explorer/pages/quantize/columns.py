@@ -11,6 +11,7 @@ from lowprec.spec.scale_rules import SCALE_RULES
 
 from ...shared.browser.picture import picture
 from ...shared.controls import Controls
+from ...shared.snippet_text import Snippets
 from . import columns_picture, snippets
 from .columns_view import Column, column, place_of, setting_label, window_of
 from .settings import MX, SUGGESTED, parse_settings, settings_text
@@ -93,11 +94,11 @@ def _without(text: str, option: str) -> str:
     return ",".join(part for part in text.split(",") if not part.startswith(f"{option}="))
 
 
-def show_columns(page: Controls[Quantize], tensor: Tensor) -> snippets.Snippets:
+def show_columns(page: Controls[Quantize], tensor: Tensor) -> Snippets:
     """Draw the tensor and its settings; return the Python that repeats them, and why there is no node."""
-    is_picture = page.state.origin == "picture"
-    usual = "53,88" if is_picture else "0,0"
-    row, place = page.compute_or_reset(lambda state: place_of(state.at or usual, tensor.values.shape), at="")
+    row, place = page.compute_or_reset(
+        lambda state: place_of(state.at or state.usual_place, tensor.values.shape), at=""
+    )
     digest = sha256(tensor.values.tobytes()).hexdigest()
     found = {}
     for text in page.state.compared:

@@ -327,7 +327,7 @@ def _curve(shapes: Shapes, x: float, y: float, width: float, column: Column, ste
     found = column.curve
     if found is None:
         shapes.text(x + 8, y + 14, f"error of the block {figure(column.block_error)}", size=14, bold=True)
-        shapes.text(x + 8, y + 34, "It has no scale to choose from.", size=13, fill="quiet")
+        shapes.text(x + 8, y + 34, "Its scale has no other to compare.", size=13, fill="quiet")
         return
     left, right, top, base = x + 26.0, x + width - 9, y + 28.0, y + 136.0
 

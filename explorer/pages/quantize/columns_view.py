@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 import lowprec as lp
-from lowprec import Format
-from lowprec.loss import BLOCK_FORMATS, error_statistics
+from lowprec.loss import BLOCK_FORMATS, ScalePoint, error_statistics, scale_curve
 from lowprec.spec.formats import FLOAT32, FLOAT64, INT8
 from lowprec.teaching import format_facts
 
@@ -40,8 +39,8 @@ _BINS = 64
 _STEPS = 80
 """Scales that are drawn between one scale and twice it."""
 
-_MOST_IN_CURVE = 1 << 14
-"""Elements of a block whose error is computed at every scale."""
+_MOST_IN_CURVE = 1 << 12
+"""Elements of a block whose error is computed at every scale; of more, evenly spaced ones and the largest."""
 
 _FEW = 40
 """Scales in the range of the curve up to which each is a dot; of more, the curve itself stands for them."""
@@ -99,8 +98,8 @@ class Point:
 class Curve:
     """The error of a block, the root of the mean of its squares, at scales from half to twice the one of `Point`.
 
-    `chosen` is the scale that the setting has, `best` the one of least error among those that it can have: `allowed`,
-    or, where those are many, the points of the line, of which it is empty.
+    `chosen` is the scale that the rule of the setting gives, `best` the one of least error of those that it can
+    have: `allowed`, which is empty where they are many.
     """
 
     line: tuple[Point, ...]
@@ -115,7 +114,7 @@ class Column:
     """One setting: the window dequantized, its error, the block of the chosen element, and why it is as it is.
 
     `block_columns` and `block_rows` are where blocks begin in the window, none where every one does. `curve` is None
-    where the block has no scale of its own that could be another: with a zero point, of zeros, or not finite.
+    where there are no other scales to draw: with a zero point, of an unsigned format, of zeros, or not finite.
     """
 
     text: str
@@ -247,7 +246,7 @@ def histogram(quantized: Quantized) -> Histogram:
     low = max(lowest, -high) if is_signed and lowest < 0 and settings.fmt.is_integer else -high if is_signed else 0.0
     edges = np.linspace(low, high, _BINS + 1)
     ends = np.nextafter(
-        np.float32([lowest, largest]), np.float32([-np.inf, np.inf])
+        np.array([lowest, largest], np.float32), np.array([-np.inf, np.inf], np.float32)
     )  # what absmax over its scale may be
     beyond = (scaled < ends[0]) | (scaled > ends[1])
     counted = np.where(
@@ -273,43 +272,27 @@ def _unit(settings: Settings) -> float:
 def _curve(quantized: Quantized, members: Array) -> Curve | None:
     settings = quantized.settings
     block = quantized.x.reshape(members.shape)[members]
-    block = block[np.isfinite(block)][:_MOST_IN_CURVE]
-    factor = float(quantized.element_scale.reshape(members.shape)[members][0])
+    block = block[np.isfinite(block)]
     largest = float(np.abs(block).max(initial=0))
-    fmt = settings.fmt
+    if block.size > _MOST_IN_CURVE:
+        block = np.append(block[:: -(-block.size // _MOST_IN_CURVE)], block[np.abs(block).argmax()])
     values = values_of_codes(settings)
-    top = float(values[np.isfinite(values)].max())
-    one = largest / top
-    if settings.has_zero_point or not (0 < factor < math.inf and one > 0 and math.isfinite(2 * one)):
+    one = largest / float(values[np.isfinite(values)].max())
+    if settings.has_zero_point or not settings.fmt.signed or not (one > 0 and math.isfinite(2 * one)):
         return None
-    unit = _unit(settings)
-    ratios = 2.0 ** (np.arange(-_STEPS, _STEPS + 1) / _STEPS)
-    allowed = _allowed(settings, quantized.global_scale or 1.0, one)
-    scales = np.concatenate([ratios * one, [factor], allowed])
-    errors = _errors(block, fmt, scales * unit)
-    points = [Point(float(scale) / one, float(error)) for scale, error in zip(scales, errors, strict=True)]
-    line, chosen, dots = points[: ratios.size], points[ratios.size], points[ratios.size + 1 :]
-    best = min([*(dots or line), chosen], key=lambda point: point.error)
-    rule = settings.scale_rule if settings.scheme == MX or settings.has_scale_rule else "absmax"
-    return Curve(tuple(line), tuple(dots), chosen, best, rule)
+    name: object = NVFP4 if settings.scheme == NVFP4 else settings.fmt
+    options: dict[str, Any] = {"global_scale": quantized.global_scale} if settings.scheme == NVFP4 else {}
+    if settings.scheme == MX and settings.fmt in _MX_NAMES:
+        name = _MX_NAMES[settings.fmt]
+    elif settings.scheme != NVFP4:
+        options["scale_format"] = settings.scale_format
+    rule = settings.scale_rule if settings.scheme == MX or settings.has_scale_rule else None
+    scales = one * 2.0 ** (np.arange(-_STEPS, _STEPS + 1) / _STEPS)
+    found = scale_curve(block.astype(np.float32), name, scales, scale_rule=rule, **options)
+    stored = found.stored if len(found.stored) <= _FEW else ()
 
+    def point(of: ScalePoint) -> Point:
+        return Point(of.scale / one, of.rms_error)
 
-def _allowed(settings: Settings, global_scale: float, one: float) -> Array:
-    """Return the scales that a block can have from half to twice a scale; none where those are many."""
-    fmt = settings.scale_format
-    if fmt.bits > 8:
-        return np.empty(0)
-    numbers = np.asarray(lp.decode(np.arange(1 << fmt.bits, dtype=fmt.code_dtype), fmt, to="float64")) * global_scale
-    near = numbers[(numbers >= one / 2) & (numbers <= 2 * one)]
-    return np.asarray(np.unique(near) if near.size <= _FEW else near[:0])
-
-
-def _errors(block: Array, fmt: Format, scales: Array) -> list[float]:
-    """Return the root of the mean square of the errors of a block at each of some scales."""
-    rows = np.broadcast_to(block, (scales.size, block.size)).astype(np.float32)
-    place: dict[str, Any] = {"axis": 1, "block_size": block.size}
-    single = scales.astype(np.float32)[:, np.newaxis]
-    codes = lp.quantize_linear(rows, single, output_dtype=fmt, **place)
-    source = fmt if fmt.onnx_enum is None else None
-    back = np.asarray(lp.dequantize_linear(codes, single, source=source, **place))
-    return [error_statistics(row, one).rms_error for row, one in zip(rows, back, strict=True)]
+    line, dots = (tuple(map(point, some)) for some in (found.points, stored))
+    return Curve(line, dots, point(found.chosen), point(found.best), rule or "absmax")

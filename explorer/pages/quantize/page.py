@@ -6,21 +6,23 @@ import streamlit as st
 
 from ...shared import layout
 from ...shared.controls import Controls
-from . import block, columns, one_setting, side_by_side, snippets, sweep
+from ...shared.snippet_text import Snippets
+from . import block, bytes_section, columns, one_setting, side_by_side, sweep
 from .controls import forget_tensor, tensor_from
 from .state import DRAWN, ORIGINS, SHOWS, Quantize
 from .tensor import Tensor
 
 __all__ = ["LABELS", "show"]
 
-_SECTIONS = dict(zip(SHOWS[1:], (one_setting, side_by_side, sweep, block), strict=True))
+_SECTIONS = dict(zip(SHOWS[1:], (one_setting, side_by_side, sweep, block, bytes_section), strict=True))
 LABELS = {
     "sweep": ("Sweep of block sizes and rules", "SQNR of each, one line a rule"),
     "side-by-side": ("Settings side by side", "a table, and errors by the size of the element"),
     "result": ("One setting", "elements, scales and codes as tables, with evidence"),
     "block": ("One block", "its scale step by step, its elements, without the largest"),
+    "bytes": ("A block byte by byte", "Q4_0, MXFP4, NVFP4, Q4_K and its nested scales"),
 }
-"""What the sections are called, and what is in them. Each has `show_section`, which returns code."""
+"""What the sections are called, and what is in them. Each has `show_section`, which may return code."""
 
 _ORIGINS = dict(zip(ORIGINS, ("picture", "sampled", "typed", "file", "checkpoint"), strict=True))
 _DRAWN = dict(zip(DRAWN, ("picture", "error"), strict=True))
@@ -35,13 +37,24 @@ def show(page: Controls[Quantize]) -> None:
         "QuantizeLinear",
     )
     with layout.controls():
-        hidden = {"required": True, "label_visibility": "collapsed"}
         st.segmented_control(
-            "Tensor", ORIGINS, **hidden, **page.bind("origin", forget_tensor), format_func=_ORIGINS.__getitem__
+            "Tensor",
+            ORIGINS,
+            required=True,
+            label_visibility="collapsed",
+            **page.bind("origin", forget_tensor),
+            format_func=_ORIGINS.__getitem__,
         )
         columns.show_settings(page)
         st.space("stretch")
-        st.segmented_control("Show", DRAWN, **hidden, **page.bind("drawn"), format_func=_DRAWN.__getitem__)
+        st.segmented_control(
+            "Show",
+            DRAWN,
+            required=True,
+            label_visibility="collapsed",
+            **page.bind("drawn"),
+            format_func=_DRAWN.__getitem__,
+        )
     tensor = tensor_from(page)
     code = columns.show_columns(page, tensor)
     with st.container(gap=None):
@@ -51,7 +64,7 @@ def show(page: Controls[Quantize]) -> None:
     layout.copy_section(page, "quantize", *code)
 
 
-def _section(page: Controls[Quantize], tensor: Tensor, name: str) -> snippets.Snippets | None:
+def _section(page: Controls[Quantize], tensor: Tensor, name: str) -> Snippets | None:
     """Show a section, closed or open; return the Python and ONNX that repeat it where it is open."""
     is_open = page.state.show == name
     key = page.key(f"section {name}")

@@ -13,6 +13,7 @@ from lowprec.spec.scale_rules import SCALE_RULES
 from ...shared.format_names import format_named
 from ...shared.link import choice, choices, flag, format_name, integer, number, text, texts
 from ...shared.page import FLOAT, NARROW, PageState, Selection, at_an_opset, has_field_value
+from .bytes_view import LAYOUTS
 from .settings import (
     GRANULARITIES,
     MX,
@@ -38,7 +39,7 @@ TARGET_NAMES = tuple(fmt.name for fmt in TARGETS)
 ORIGINS = ("picture", "sampled", "typed", "file", "folder")
 """Where a tensor to quantize comes from."""
 
-SHOWS = ("picture", "result", "side-by-side", "sweep", "block")
+SHOWS = ("picture", "result", "side-by-side", "sweep", "block", "bytes")
 """What is shown of it: the picture alone, or a section below it too."""
 
 DRAWN = ("values", "errors")
@@ -89,6 +90,12 @@ class Quantize(PageState):
     folder: str = text("", 1000)
     at: str = text("", 20)
     drawn: str = choice(DRAWN[0], DRAWN)
+    layout: str = choice(LAYOUTS[0], LAYOUTS)
+
+    @property
+    def usual_place(self) -> str:
+        """The row and the column that are looked at where `at` says nothing: in the picture, the light on the water."""
+        return "53,88" if self.origin == ORIGINS[0] else "0,0"
 
     def settings(self) -> Settings:
         """Return how the tensor is quantized in the sections of one setting; NVFP4 has blocks of 16."""
