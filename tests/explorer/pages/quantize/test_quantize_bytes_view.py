@@ -67,7 +67,7 @@ def test_nvfp4_is_what_the_library_makes() -> None:
 
 
 def test_nested_scales_by_hand() -> None:
-    """The factors are 0.1321 and 1.714, dmin = 1.714 as float16; the first group has 50 and 63, the fifth 46 and 63 across three bytes."""
+    """The factors are 0.1321 and 1.714, dmin = 1.714 as float16; the fifth group has its bits in three bytes."""
     found = packed("Q4_K", landscape(), 0, 0)
     d, least = np.frombuffer(EXAMPLE_Q4_K[:4], np.float16).astype(np.float32)
     assert [(group.scale, group.least) for group in found.groups] == [
