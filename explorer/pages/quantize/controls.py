@@ -33,7 +33,7 @@ from .tensor_files import (
 )
 from .view import Quantized, quantize
 
-__all__ = ["forget_tensor", "show_setting", "tensor_from", "tensor_of_checkpoint"]
+__all__ = ["forget_tensor", "show_setting", "tensor_from", "tensor_of_checkpoint", "uploaded_file"]
 
 
 _UPLOAD, _KEPT = "upload", "quantize.kept-upload"
@@ -83,6 +83,12 @@ def _keep_upload() -> None:
         st.session_state.pop(_KEPT, None)
     else:
         st.session_state[_KEPT] = (file.name, file.getvalue())
+
+
+def uploaded_file() -> tuple[str, bytes] | None:
+    """Return name and bytes of the file that was chosen last."""
+    kept: tuple[str, bytes] | None = st.session_state.get(_KEPT)
+    return kept
 
 
 def _forget_upload() -> None:

@@ -39,7 +39,7 @@ TARGET_NAMES = tuple(fmt.name for fmt in TARGETS)
 ORIGINS = ("picture", "sampled", "typed", "file", "folder")
 """Where a tensor to quantize comes from."""
 
-SHOWS = ("picture", "result", "side-by-side", "sweep", "block", "bytes")
+SHOWS = ("picture", "result", "side-by-side", "sweep", "block", "bytes", "heat-map")
 """What is shown of it: the picture alone, or a section below it too."""
 
 DRAWN = ("values", "errors")
