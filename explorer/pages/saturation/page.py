@@ -14,7 +14,7 @@ from ...shared.cast_options import BY_WIDTH, DETERMINISTIC
 from ...shared.controls import Controls
 from ...shared.format_names import HELP, format_named
 from ...shared.page import FLOATS, OPSETS
-from . import snippets, view
+from . import snippets, table_view
 from .state import MOST_OTHERS, Saturation
 
 __all__ = ["show"]
@@ -57,7 +57,7 @@ def show(page: Controls[Saturation]) -> None:
             "neither the opset nor saturate concerns them."
         )
     overflow = None if state.overflow == BY_WIDTH else state.overflow
-    others = view.OtherColumns(formats, state.rounding, overflow, state.nan)
+    others = table_view.OtherColumns(formats, state.rounding, overflow, state.nan)
     st.caption(
         "A cell is the code in hexadecimal and its value. "
         f"A frame marks a result that differs at opset {OPSETS[-1]}. ε: to the next number of 53 bits, as float64 has "
@@ -69,12 +69,12 @@ def show(page: Controls[Saturation]) -> None:
         st.caption(sentence)
         layout.show(
             "pages/saturation/saturation_table",
-            table=view.floats(state.opset, saturate, others),
+            table=table_view.floats(state.opset, saturate, others),
             label=f"Casts: {name}",
         )
 
     st.header("Power-of-two scales: round_mode and saturate", anchor=False)
-    powers = view.powers(state.opset)
+    powers = table_view.powers(state.opset)
     if powers is None:
         st.info("Cast has them since opset 24.", icon=":material/info:")
     else:
@@ -91,6 +91,6 @@ def show(page: Controls[Saturation]) -> None:
         "integers. "
         "bool is 0 for 0 alone."
     )
-    layout.show("pages/saturation/saturation_table", table=view.integers(state.opset), label="Integers")
+    layout.show("pages/saturation/saturation_table", table=table_view.integers(state.opset), label="Integers")
     layout.evidence_section(evidence.of_overflow(state.opset), lambda: evidence.check_overflow(state.opset), "target")
     layout.copy_section(page, "saturation", *snippets.of_opset(state.opset, others))
