@@ -25,6 +25,7 @@ __all__ = [
     "columns",
     "fields",
     "losses_of",
+    "has_binades",
     "neighbours",
     "portable_text",
     "table",
@@ -247,6 +248,11 @@ def _cells(codes: range, fmt: Format, notation: str) -> tuple[tuple[str, str, st
         (code_text(code, fmt, ""), _value_text(decode(code, fmt), fmt, notation), classify(code, fmt), code)
         for code in codes
     )
+
+
+def has_binades(fmt: Format) -> bool:
+    """Whether a format has more codes than a table shows at once, in binades of several codes."""
+    return fmt.is_float and 8 < fmt.bits <= 16 and fmt.mantissa_bits > 0
 
 
 def binades(fmt: Format) -> tuple[tuple[str, str, str, int], ...]:

@@ -67,7 +67,7 @@ def show(page: Controls[Anatomy]) -> None:
         "A binade is the values from one power of two up to the next. 1 ≤ v < 2: from 1 up to, but not including, 2. "
         + (format_facts.binade_sentence(fmt) if fmt.is_float else "")
     )
-    if view.has_binades(fmt):
+    if codes.has_binades(fmt):
         st.header("Binades", anchor=False)
         st.caption("The first value of each binade and the step between its values. Click one to show it.")
         rows = codes.binades(fmt)

@@ -14,7 +14,10 @@ from lowprec.reference.exact_cast import decode
 from ...shared.codes import Anatomy, classify, window
 from ...shared.numbers import apart, code_text, power_form, short
 
-__all__ = ["csv_text", "facts", "has_binades"]
+__all__ = [
+    "csv_text",
+    "facts",
+]
 
 
 def facts(anatomy: Anatomy) -> tuple[tuple[str, str], ...]:
@@ -38,11 +41,6 @@ def facts(anatomy: Anatomy) -> tuple[tuple[str, str], ...]:
     elif anatomy.typed is not None:
         rows.append(("typed", short(anatomy.typed, 40)))
     return tuple(rows)
-
-
-def has_binades(fmt: Format) -> bool:
-    """Whether a format has more codes than a table shows at once, in binades of several codes."""
-    return fmt.is_float and 8 < fmt.bits <= 16 and fmt.mantissa_bits > 0
 
 
 def csv_text(code: int, fmt: Format) -> str:

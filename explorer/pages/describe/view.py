@@ -11,7 +11,7 @@ from lowprec.spec.custom_formats import description_of, spelling_of, why_not_con
 from lowprec.spec.format_text import MOST_BITS
 from lowprec.spec.formats import NUMERIC, NaNRule
 
-from ..anatomy.view import has_binades
+from ...shared.codes import has_binades
 
 __all__ = [
     "DESCRIBABLE",

@@ -90,7 +90,7 @@ def test_the_end_of_every_format(names: tuple[str, ...]) -> None:
     for name in names:
         end = format_facts.range_end(format_named(name))
         assert reference.decode(end.code, end.format) == end.largest
-        html = templates.render("range_end", end=end)
+        html = templates.render("pages/rounding/range_end", end=end)
         assert end.why in html
         assert f"The largest value of {name} is " in html
 
@@ -150,7 +150,7 @@ def test_no_page_says_exact_above_a_loss(name: str) -> None:
         code = reference.encode(x, source)
         cast = conversion(code, as_format(source), target)
         shown = [
-            (losses_of(explanation), templates.render("rounding_result", explanation=explanation)),
+            (losses_of(explanation), templates.render("pages/rounding/rounding_result", explanation=explanation)),
             (losses_of(cast.explanation), f"{cast.rule} {loss_text(cast)}"),
             (anatomy(x, target).losses, str(facts(anatomy(x, target)))),
         ]
@@ -217,7 +217,7 @@ def test_compare_shows_losses_and_facts() -> None:
 def test_every_compared_format_has_a_column() -> None:
     for names in (COMPARED_NAMES[:12], COMPARED_NAMES[12:]):
         formats = [as_format(name) for name in names]
-        html = templates.render("format_facts", formats=formats, facts=format_facts.comparison(formats))
+        html = templates.render("pages/compare/format_facts", formats=formats, facts=format_facts.comparison(formats))
         assert len(re.findall(r'<th scope="col">', html)) == len(names) + 1
         assert html.count("<tr>") == len(CARD) + 1
         assert html.count("<td>") == len(CARD) * len(names)

@@ -83,7 +83,7 @@ def answer_text(nvfp4: float, mxfp4: float, same: float) -> str:
 
     best = loss(20, 8, 5, "even")
     answer = Answer(loss(nvfp4, 16, 4.5, None), loss(mxfp4, 32, 4.25, "floor"), loss(same, 16, 4.5, "even"), best, best)
-    text = re.sub("<[^>]*>", "", templates.render("block_sweep_answer", answer=answer))
+    text = re.sub("<[^>]*>", "", templates.render("pages/quantize/block_sweep_answer", answer=answer))
     return " ".join(html.unescape(text).split())
 
 

@@ -127,7 +127,7 @@ def test_arithmetic_names_tests_that_exist(show: str) -> None:
     shown = texts(healthy(page("arithmetic", show=show)))
     name = "tests/teaching/test_accumulation.py" if show == "sum" else "tests/teaching/test_arithmetic.py"
     assert name in shown
-    text = Path(__file__).parents[2].joinpath(name).read_text()
+    text = Path(__file__).parents[4].joinpath(name).read_text()
     assert "import numpy as np" in text
 
 

@@ -31,6 +31,7 @@ from lowprec.explorer.pages.rounding.state import Rounding
 from lowprec.explorer.shared import codes, roundings
 from lowprec.explorer.shared import link as url_query
 from lowprec.explorer.shared.cast_options import cast_options
+from lowprec.explorer.shared.codes import has_binades
 from lowprec.explorer.shared.format_names import checked_name, format_named
 from lowprec.explorer.shared.page import Selection, at_an_opset, with_selection
 
@@ -143,7 +144,7 @@ def test_the_anatomy_of_every_kind_of_code(fmt: lp.Format) -> None:
     assert ("inf" in kinds) == fmt.has_inf
     rows = anatomy_view.csv_text(0, fmt).splitlines()
     assert len(rows) == 1 + (2**fmt.bits if fmt.bits <= 8 else min(max(2**fmt.mantissa_bits, 64), 1024))
-    if anatomy_view.has_binades(fmt):
+    if has_binades(fmt):
         assert len(codes.binades(fmt)) == 2 ** (fmt.bits - fmt.mantissa_bits)
 
 

@@ -1,0 +1,279 @@
+// A picture: one or two drawings of the server, of which the one that fits is shown; clicks, bits, a dragged number,
+// saving. It looks up texts and places that the server sent and moves shapes; it computes no value.
+// What a reader changes is painted at once and counted (seq); the server's drawing is taken over only if it has the
+// newest count, so that a change during a run is not lost.
+const PIXELS = 16e6; // of a canvas: browsers draw nothing on a larger one
+const states = new WeakMap();
+
+export default function (component) {
+  const { data, parentElement, setStateValue } = component;
+  const root = parentElement.querySelector(".picture");
+  const state = states.get(root) ?? { seq: -1, root, width: 0 };
+  const isNew = !states.has(root);
+  states.set(root, state);
+  state.send = setStateValue;
+  if (data.seq >= state.seq) {
+    state.seq = data.seq;
+    state.data = data;
+    state.bits = data.bits?.bits;
+    state.place = data.drag?.start;
+    state.shown = null;
+    if (state.dragging) state.late = true; // shown when the drag ends
+    else draw(state);
+  }
+  if (isNew) {
+    state.observer = new ResizeObserver(() => draw(state));
+    state.observer.observe(root);
+  }
+  return () => { state.observer?.disconnect(); states.delete(root); };
+}
+
+function draw(state) {
+  const { data, root } = state;
+  const fitting = root.clientWidth === 0 ? 0 : data.drawings.findIndex((one) => root.clientWidth >= one.least);
+  const index = fitting < 0 ? data.drawings.length - 1 : fitting;
+  if (state.shown === index || state.dragging) return;
+  const focused = root.getRootNode().activeElement?.dataset;
+  const key = focused && (focused.set ?? focused.bit ?? (focused.drag === undefined ? undefined : "drag"));
+  state.shown = index;
+  state.drawing = data.drawings[index];
+  const svg = document.importNode(parsed(state.drawing.svg), true);
+  svg.style.maxWidth = `${svg.getAttribute("width")}px`;
+  svg.setAttribute("width", "100%");
+  svg.removeAttribute("height");
+  const place = root.querySelector(".place");
+  place.replaceChildren(svg);
+  state.svg = svg;
+  listen(state);
+  if (state.bits !== data.bits?.bits) paintBits(state);
+  if (state.place !== data.drag?.start) paintPlace(state);
+  saving(state);
+  if (key !== undefined) {
+    [...svg.querySelectorAll("[data-set],[data-bit],[data-drag]")]
+      .find((one) => (one.dataset.set ?? one.dataset.bit ?? "drag") === key)?.focus();
+  }
+}
+
+function parsed(text) {
+  return new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+}
+
+function listen(state) {
+  const { svg, data } = state;
+  const clickable = [...svg.querySelectorAll("[data-set]")];
+  state.bitShapes = [...svg.querySelectorAll("[data-bit]")];
+  rove(clickable, (one) => set(state, one.dataset.set));
+  for (const one of clickable) one.addEventListener("click", () => set(state, one.dataset.set));
+  rove(state.bitShapes, (one) => flip(state, Number(one.dataset.bit)), (up) => step(state, up));
+  state.bitShapes.forEach((one, index) => {
+    one.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      event.preventDefault();
+      if (one.hasPointerCapture(event.pointerId)) one.releasePointerCapture(event.pointerId); // touch captures
+      one.focus();
+      state.stroke = state.bits[index] === "1" ? "0" : "1";
+      setBit(state, index, state.stroke);
+    });
+    one.addEventListener("pointerenter", () => {
+      if (state.stroke && state.bits[index] !== state.stroke) setBit(state, index, state.stroke);
+    });
+    one.addEventListener("click", (event) => { if (event.detail === 0) flip(state, index); }); // a reader of the screen
+  });
+  svg.addEventListener("pointerup", () => { state.stroke = null; });
+  svg.addEventListener("pointerleave", () => { state.stroke = null; });
+  svg.addEventListener("pointercancel", () => { state.stroke = null; });
+  if (data.drag) listenToDrag(state);
+}
+
+// One of several shapes is reached by Tab, the others by the arrow keys.
+function rove(shapes, act, vertical) {
+  shapes.forEach((one, index) => {
+    one.setAttribute("tabindex", index === 0 ? "0" : "-1");
+    one.addEventListener("keydown", (event) => {
+      const along = vertical ? ["ArrowLeft", "ArrowRight"] : ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
+      const target = { Home: 0, End: shapes.length - 1 }[event.key]
+        ?? (along.includes(event.key) ? index + (/Left|Up/.test(event.key) ? -1 : 1) : undefined);
+      if (target !== undefined) shapes[Math.max(0, Math.min(shapes.length - 1, target))].focus();
+      else if (event.key === "Enter" || event.key === " ") act(one);
+      else if (vertical && /^Arrow(Up|Down)$/.test(event.key)) vertical(event.key === "ArrowUp");
+      else return;
+      event.preventDefault();
+    });
+    one.addEventListener("focus", () => shapes.forEach((other) => {
+      other.setAttribute("tabindex", other === one ? "0" : "-1");
+    }));
+  });
+}
+
+function send(state, message) {
+  state.seq += 1;
+  state.send("clicked", { ...message, seq: state.seq });
+}
+
+function set(state, text) {
+  const [field, value] = [text.slice(0, text.indexOf("=")), text.slice(text.indexOf("=") + 1)];
+  send(state, { field, value });
+}
+
+// ---- bits
+
+function flip(state, index) {
+  setBit(state, index, state.bits[index] === "1" ? "0" : "1");
+}
+
+function setBit(state, index, bit) {
+  changeBits(state, state.bits.slice(0, index) + bit + state.bits.slice(index + 1));
+}
+
+function step(state, up) { // to the next code
+  const count = 1n << BigInt(state.bits.length);
+  const next = (BigInt(`0b${state.bits}`) + (up ? 1n : count - 1n)) % count;
+  changeBits(state, next.toString(2).padStart(state.bits.length, "0"));
+}
+
+function changeBits(state, bits) {
+  state.bits = bits;
+  paintBits(state);
+  send(state, { bits });
+}
+
+function paintBits(state) {
+  state.bitShapes.forEach((one, index) => {
+    one.querySelector("text").textContent = state.bits[index];
+    one.setAttribute("aria-checked", state.bits[index] === "1");
+  });
+  const texts = state.data.bits.texts?.[Number.parseInt(state.bits, 2)];
+  state.data.bits.parts?.forEach((name, index) => write(state, name, texts?.[index] ?? "…"));
+}
+
+function write(state, name, text) {
+  for (const one of state.svg.querySelectorAll(`[data-part="${name}"]`)) one.textContent = text;
+}
+
+// ---- a number that is dragged: its places are evenly spaced
+
+function listenToDrag(state) {
+  const { svg, data } = state;
+  const handle = svg.querySelector("[data-drag]");
+  if (!handle) return;
+  handle.setAttribute("aria-valuemin", 0);
+  handle.setAttribute("aria-valuemax", data.drag.values.length - 1);
+  handle.setAttribute("aria-valuenow", state.place);
+  const placeOf = (event) => {
+    const matrix = svg.getScreenCTM().inverse();
+    const x = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix).x;
+    const { left, right } = state.drawing;
+    const last = data.drag.values.length - 1;
+    return Math.max(0, Math.min(last, Math.round(((x - left) / (right - left)) * last)));
+  };
+  const begin = (event) => {
+    if (event.button !== 0) return;
+    event.preventDefault();
+    handle.focus({ preventScroll: true });
+    state.dragging = true;
+    svg.setPointerCapture(event.pointerId);
+    moveTo(state, placeOf(event));
+  };
+  for (const one of [handle, ...svg.querySelectorAll("[data-drag-area]")]) one.addEventListener("pointerdown", begin);
+  svg.addEventListener("pointermove", (event) => { if (state.dragging) moveTo(state, placeOf(event)); });
+  const end = () => {
+    if (!state.dragging) return;
+    state.dragging = false;
+    release(state);
+  };
+  svg.addEventListener("pointerup", end);
+  svg.addEventListener("pointercancel", end);
+  handle.addEventListener("keydown", (event) => {
+    const last = data.drag.values.length - 1;
+    const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[event.key];
+    const target = { Home: 0, End: last }[event.key] ?? (by === undefined ? undefined : state.place + by);
+    if (target === undefined) return;
+    event.preventDefault();
+    moveTo(state, Math.max(0, Math.min(last, target)));
+    release(state);
+  });
+}
+
+function release(state) {
+  if (state.late) { // what the server sent meanwhile
+    state.late = false;
+    state.shown = null;
+  }
+  const { field, values } = state.data.drag;
+  send(state, { field, value: values[state.place] });
+}
+
+function moveTo(state, place) {
+  if (place === state.place) return;
+  state.place = place;
+  paintPlace(state);
+}
+
+function paintPlace(state) {
+  const { svg, drawing, data, place } = state;
+  const last = data.drag.values.length - 1;
+  const x = drawing.left + ((drawing.right - drawing.left) * place) / last;
+  const handle = svg.querySelector("[data-drag]");
+  handle?.setAttribute("aria-valuenow", place);
+  handle?.setAttribute("aria-valuetext", data.drag.values[place]);
+  for (const one of svg.querySelectorAll("[data-follow]")) {
+    const places = drawing.places[one.dataset.follow];
+    const [dx, dy] = places ? places[place] : [x - drawing.at, 0];
+    one.setAttribute("transform", `translate(${dx} ${dy})`);
+  }
+  for (const one of svg.querySelectorAll("[data-first]")) {
+    one.classList.toggle("here", place >= Number(one.dataset.first) && place <= Number(one.dataset.last));
+  }
+  for (const [name, texts] of Object.entries(data.drag.parts)) write(state, name, texts[place]);
+}
+
+// ---- saving: the drawing that is shown, with the colours of the page as they are
+
+function saving(state) {
+  const { data, root } = state;
+  for (const button of root.querySelectorAll(".save button")) {
+    const kind = button.dataset.kind;
+    const name = `${data.name}.${kind}`;
+    button.title = `Save ${name}`;
+    button.setAttribute("aria-label", `${kind.toUpperCase()}: save ${data.name}`);
+    button.onclick = async () => {
+      const picture = resolved(state.svg);
+      const text = new XMLSerializer().serializeToString(picture);
+      const file = kind === "svg" ? new Blob([text], { type: "image/svg+xml" }) : await png(picture, text);
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(file);
+      link.download = name;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    };
+  }
+}
+
+function resolved(svg) {
+  const copy = svg.cloneNode(true);
+  const [, , width, height] = svg.getAttribute("viewBox").split(" ");
+  const shown = [svg, ...svg.querySelectorAll("*")];
+  [copy, ...copy.querySelectorAll("*")].forEach((one, index) => {
+    const style = getComputedStyle(shown[index]);
+    for (const name of ["fill", "stroke"]) if (one.hasAttribute(name)) one.setAttribute(name, style[name]);
+    if (one.tagName === "text") one.setAttribute("font-family", style.fontFamily);
+    if (style.visibility === "hidden") one.setAttribute("visibility", "hidden");
+    for (const { name } of [...one.attributes]) if (/^(data-|tabindex|style|class)/.test(name)) one.removeAttribute(name);
+  });
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
+  return copy;
+}
+
+async function png(picture, text) {
+  const [width, height] = ["width", "height"].map((name) => Number(picture.getAttribute(name)));
+  const scale = Math.min(width < 800 ? 3 : 2, Math.sqrt(PIXELS / (width * height)));
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.round(width * scale);
+  canvas.height = Math.round(height * scale);
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+}
