@@ -140,6 +140,13 @@ class Controls(Generic[S]):
         state, _ = read(self.cls, st.query_params)
         _write_link(dataclasses.replace(state, **changes))  # type: ignore[type-var]
 
+    def take(self, name: str, text: str) -> None:
+        """Set a field from a text as in a link, from a callback; a text that is not for it changes nothing."""
+        state, _ = read(self.cls, st.query_params)
+        changed, problems = read(self.cls, {**write(state), name: text})
+        if not problems and not _goes_through_history():
+            _write_link(changed)
+
     def refuse(self, why: str) -> None:
         """Show, in the next run, why a callback changed nothing."""
         st.session_state[self.key(_REFUSED)] = f"{why}. Nothing was changed."

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from . import html
 from .browser import save_picture as saving
@@ -19,9 +20,11 @@ from .page import PageState, Selection
 __all__ = [
     "OPERATOR_PAGES",
     "apply_styles",
+    "controls",
     "copy_section",
     "evidence_section",
     "heading",
+    "more",
     "open_in",
     "oracle_section",
     "save_picture",
@@ -45,13 +48,23 @@ def apply_styles() -> None:
     st.html(html.render_styles())
 
 
-def heading(title: str, task: str, link_text: str, operator: str = "Cast") -> None:
-    """Show the title, one sentence on what to do, and a link to the operator's page; embedded, nothing is seen."""
+def heading(title: str, sentence: str, link_text: str, operator: str = "Cast") -> None:
+    """Show the title, a sentence beside it, and a link to the operator's page; embedded, nothing is seen."""
     if st.context.is_embedded:
         show("unseen_title", title=title)
         return
-    st.title(title, anchor=False)
-    st.markdown(f"{task} [{link_text}]({OPERATOR_PAGES[operator]})")
+    operator_page = {"address": OPERATOR_PAGES[operator], "link_text": link_text}
+    show("heading", title=title, sentence=sentence, **operator_page)
+
+
+def controls() -> DeltaGenerator:
+    """Return the line of controls above the picture."""
+    return st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+
+
+def more(label: str, hint: str = "") -> DeltaGenerator:
+    """Return a closed disclosure: its label, and in grey what is in it."""
+    return st.expander(f"**{label}** :gray[{hint}]" if hint else f"**{label}**")
 
 
 def show(template: str, **values: Any) -> None:
@@ -81,10 +94,10 @@ def evidence_section(
     """
     if st.context.is_embedded:
         return
-    st.header("Evidence", anchor=False)
-    show("evidence", rows=[row for row in rows if row is not None], run=run(), subject=subject)
-    if st.button("Check now", help=about, icon=":material/fact_check:"):
-        show("evidence_check", checked=check())
+    with more("Evidence", "which rule decides, which libraries agree, a check on the spot"):
+        show("evidence", rows=[row for row in rows if row is not None], run=run(), subject=subject)
+        if st.button("Check now", help=about, icon=":material/fact_check:"):
+            show("evidence_check", checked=check())
 
 
 def oracle_section(subject: str, tests: Sequence[str]) -> None:
@@ -93,8 +106,8 @@ def oracle_section(subject: str, tests: Sequence[str]) -> None:
     Embedded pages have none.
     """
     if not st.context.is_embedded:
-        st.header("Evidence", anchor=False)
-        show("evidence_oracle", subject=subject, tests=tests)
+        with more("Evidence", "exact arithmetic, and the tests that compare it with other libraries"):
+            show("evidence_oracle", subject=subject, tests=tests)
 
 
 def open_in(state: PageState, number: str | None = None, fmt: str | None = None) -> None:
@@ -116,16 +129,16 @@ def copy_section(page: Controls[Any], path: str, python: str = "", onnx: str = "
     """
     if st.context.is_embedded:
         return
-    st.header("Link and code" if python else "Link", anchor=False)
     address = urlsplit(st.context.url or "http://127.0.0.1:8501")
     link = f"{address.scheme}://{address.netloc}/{path}?{query_text(page.query())}"
     texts = (("Link", link, None), ("Python", python, "python"), ("ONNX node", onnx, "python"))[: 3 if python else 1]
-    for column, (label, body, language) in zip(st.columns(len(texts)), texts, strict=True):
-        with column:
-            st.caption(label)
-            if label == "ONNX node" and not body.startswith("import "):
-                st.text(body)
-            else:
-                st.code(body, language=language, wrap_lines=True)
-    st.caption("Embed")
-    st.code(html.render_text("embed_frame", link=link, title=path), language="html", wrap_lines=True)
+    with more("Link and code" if python else "Link", "Python, ONNX node" if python else "the address of this page"):
+        for column, (label, body, language) in zip(st.columns(len(texts)), texts, strict=True):
+            with column:
+                st.caption(label)
+                if label == "ONNX node" and not body.startswith("import "):
+                    st.text(body)
+                else:
+                    st.code(body, language=language, wrap_lines=True)
+    with more("Embed", "this page in another"):
+        st.code(html.render_text("embed_frame", link=link, title=path), language="html", wrap_lines=True)

@@ -12,6 +12,7 @@ colours of the moment. A shape may say what it does in the browser, which `brows
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from xml.etree import ElementTree
 
 from . import theme
@@ -28,7 +29,7 @@ _SVG = "http://www.w3.org/2000/svg"
 _MONO, _SANS = 0.602, 0.53
 _DATA = ("part", "first", "last", "follow")
 _NAMES = {
-    "page", "panel", "text", "soft", "quiet", "cut", "line", "frame", "accent", "held",
+    *theme.ROLES,
     *(name + ending for name in (*theme.FIELDS, *theme.CLASSES) for ending in ("", "-text")),
 }  # fmt: skip
 
@@ -72,7 +73,7 @@ class Shapes:
         element.text = text or None
         return element
 
-    def group(self, *, label: str | None = None, **more: object) -> Shapes:
+    def group(self, *, label: str | None = None, **more: Any) -> Shapes:
         """Return a new group in this one; a group that is clicked has a label."""
         group = Shapes(self.add("g", more))
         if label is not None:
@@ -82,7 +83,7 @@ class Shapes:
 
     def rect(
         self, x: float, y: float, width: float, height: float, fill: str, *, radius: float = 0,
-        stroke: str | None = None, stroke_width: float = 1, **more: object,
+        stroke: str | None = None, stroke_width: float = 1, **more: Any,
     ) -> ElementTree.Element:  # fmt: skip
         """Add a box."""
         edge = {"stroke": paint(stroke), "stroke-width": stroke_width} if stroke else {}
@@ -91,29 +92,38 @@ class Shapes:
 
     def line(
         self, x1: float, y1: float, x2: float, y2: float, stroke: str, *, width: float = 1, dashed: bool = False,
-        **more: object,
+        **more: Any,
     ) -> ElementTree.Element:  # fmt: skip
         """Add a straight line."""
         ends = {"x1": float(x1), "y1": float(y1), "x2": float(x2), "y2": float(y2)}
         dashes = "4 3" if dashed else None
-        return self.add("line", {**ends, "stroke": paint(stroke), "stroke-width": width, "stroke-dasharray": dashes, **more})
+        return self.add(
+            "line", {**ends, "stroke": paint(stroke), "stroke-width": width, "stroke-dasharray": dashes, **more}
+        )
 
     def path(
-        self, d: str, *, stroke: str = "none", width: float = 1, fill: str = "none", dashed: bool = False, **more: object
+        self,
+        d: str,
+        *,
+        stroke: str = "none",
+        width: float = 1,
+        fill: str = "none",
+        dashed: bool = False,
+        **more: Any,
     ) -> ElementTree.Element:
         """Add a path, by its commands."""
         dashes = "4 3" if dashed else None
         drawn = {"fill": paint(fill), "stroke": paint(stroke), "stroke-width": width, "stroke-dasharray": dashes}
         return self.add("path", {"d": d, **drawn, **more})
 
-    def curve(self, points: Sequence[tuple[float, float]], stroke: str, *, width: float = 2, **more: object) -> None:
+    def curve(self, points: Sequence[tuple[float, float]], stroke: str, *, width: float = 2, **more: Any) -> None:
         """Add a line through points."""
         d = "M" + "L".join(f"{_number(x)} {_number(y)}" for x, y in points)
         self.path(d, stroke=stroke, width=width, stroke_linejoin="round", **more)
 
     def circle(
         self, x: float, y: float, radius: float, fill: str, *, stroke: str | None = None, stroke_width: float = 2,
-        **more: object,
+        **more: Any,
     ) -> ElementTree.Element:  # fmt: skip
         """Add a circle."""
         edge = {"stroke": paint(stroke), "stroke-width": stroke_width} if stroke else {}
@@ -121,7 +131,7 @@ class Shapes:
 
     def text(
         self, x: float, y: float, text: str, *, size: float = 14, fill: str = "text", anchor: str = "start",
-        bold: bool = False, mono: bool = False, struck: bool = False, **more: object,
+        bold: bool = False, mono: bool = False, struck: bool = False, **more: Any,
     ) -> ElementTree.Element:  # fmt: skip
         """Add a text; `y` is its base line. `struck` is for a value that does not exist."""
         style = {
@@ -132,7 +142,7 @@ class Shapes:
         return self.add("text", {"x": float(x), "y": float(y), **style, **more}, text)
 
     def badge(
-        self, x: float, y: float, text: str, kind: str, *, size: float = 14, mono: bool = False, **more: object
+        self, x: float, y: float, text: str, kind: str, *, size: float = 14, mono: bool = False, **more: Any
     ) -> Shapes:
         """Add a word in a box of the colours of its class, centred at x; `y` is the base line of the text."""
         group = self.group(**more)
@@ -142,8 +152,8 @@ class Shapes:
         return group
 
     def bits(
-        self, x: float, y: float, fields: Sequence[tuple[str, str]], *, box: float = 40, height: float = 44, gap: float = 2,
-        between: float = 8, size: float = 22, labels: Sequence[str] = (), switches: bool = False,
+        self, x: float, y: float, fields: Sequence[tuple[str, str]], *, box: float = 40, height: float = 44,
+        gap: float = 2, between: float = 8, size: float = 22, labels: Sequence[str] = (), switches: bool = False,
     ) -> float:  # fmt: skip
         """Add a row of bits by field, (name, bits), a box a bit; return its right edge.
 
@@ -153,7 +163,7 @@ class Shapes:
         for number, (name, bits) in enumerate(fields):
             left = x
             for bit in bits:
-                switch: dict[str, object] = {}
+                switch: dict[str, Any] = {}
                 if switches:
                     label = f"{labels[number] if labels else name} bit {total - 1 - index}"
                     switch = {"role": "switch", "aria-checked": str(bit == "1").lower(), "data-bit": index}
@@ -171,7 +181,9 @@ class Shapes:
                 x += between
         return x - between
 
-    def code(self, x: float, y: float, fields: Sequence[tuple[str, str]], *, size: float = 14, anchor: str = "start") -> float:
+    def code(
+        self, x: float, y: float, fields: Sequence[tuple[str, str]], *, size: float = 14, anchor: str = "start"
+    ) -> float:
         """Add a code as a strip, one box a field, (name, bits); `y` is the base line. Return its right edge."""
         widths = [text_width(bits, size, mono=True) + 8 for _, bits in fields]
         whole = sum(widths) + 2 * (len(widths) - 1)
@@ -184,9 +196,9 @@ class Shapes:
 
     def arrow(
         self, points: str, end: tuple[float, float], direction: tuple[float, float], stroke: str = "accent", *,
-        width: float = 2, dashed: bool = False, **more: object,
+        width: float = 2, dashed: bool = False, **more: Any,
     ) -> None:  # fmt: skip
-        """Add what happens to a number: a path that ends at `end` with a head that points in a direction of length 1."""
+        """Add what happens to a number: a path to `end`, with a head that points in a direction of length 1."""
         self.path(f"{points} {_number(end[0])} {_number(end[1])}", stroke=stroke, width=width, dashed=dashed, **more)
         (x, y), (dx, dy), size = end, direction, 4 + 2 * width
         left = (x - dx * size - dy * size / 2, y - dy * size + dx * size / 2)
@@ -196,7 +208,7 @@ class Shapes:
 
     def arc(
         self, x1: float, y1: float, x2: float, y2: float, height: float, stroke: str = "accent", *, width: float = 3,
-        dashed: bool = False, **more: object,
+        dashed: bool = False, **more: Any,
     ) -> None:  # fmt: skip
         """Add a curved arrow from a point to another, `height` above the higher of them."""
         cx, cy = (x1 + x2) / 2, min(y1, y2) - height * 2
@@ -206,10 +218,11 @@ class Shapes:
         self.arrow(start, (x2, y2), direction, stroke, width=width, dashed=dashed, **more)
 
     def pill(
-        self, x: float, y: float, text: str, *, size: float = 18, drag: bool = False, part: str | None = None, label: str = ""
-    ) -> Shapes:
-        """Add the reader's number in a pill centred at x; `y` is its middle. `drag` makes it the handle of the number."""
-        more: dict[str, object] = {}
+        self, x: float, y: float, text: str, *, size: float = 18, drag: bool = False, part: str | None = None,
+        label: str = "",
+    ) -> Shapes:  # fmt: skip
+        """Add the reader's number in a pill with its middle at (x, y); `drag` makes it the handle of the number."""
+        more: dict[str, Any] = {}
         if drag:
             more = {"data-drag": "", "role": "slider", "tabindex": "0", "aria-label": label, "aria-valuetext": text}
         group = self.group(class_="pill" if drag else None, **more)

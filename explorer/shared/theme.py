@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ACCENT", "CLASSES", "FIELDS", "FRAMES", "LINES", "OPTIONS", "PAGE", "QUIET", "text_colours"]
+__all__ = ["ACCENT", "CLASSES", "FIELDS", "LINES", "OPTIONS", "QUIET", "ROLES", "text_colours"]
 
 ACCENT = ("#6d28d9", "#b79cff")
 """On the page's background, in the light and the dark scheme."""
@@ -18,6 +18,27 @@ FRAMES = ("#c3c6d0", "#4a4f5d")
 
 PAGE = ("#ffffff", "#14161c")
 """The background of pages, and text on the accent."""
+
+TEXT = ("#23262f", "#e6e8ee")
+"""Text, and the walls of a range."""
+
+PANEL = ("#f4f4f7", "#20232c")
+"""Behind controls and charts."""
+
+SOFT = ("#f0e9fc", "#2a2342")
+"""Behind what is chosen."""
+
+CUT = ("#9297a4", "#727887")
+"""Digits that a format does not keep."""
+
+HELD = ("#b9d3fb", "#24498a")
+"""What a format holds wholly."""
+
+ROLES = {
+    "accent": ACCENT, "quiet": QUIET, "line": LINES, "frame": FRAMES, "page": PAGE, "text": TEXT, "panel": PANEL,
+    "soft": SOFT, "cut": CUT, "held": HELD,
+}  # fmt: skip
+"""The colours of pages and pictures that stand for no field and no class."""
 
 FIELDS = {
     "sign": (("#fde3d3", "#8a2c04"), ("#4a2312", "#ffb692")),
@@ -39,12 +60,12 @@ CLASSES = {
 OPTIONS = {
     "theme.light.primaryColor": ACCENT[0],
     "theme.light.backgroundColor": PAGE[0],
-    "theme.light.secondaryBackgroundColor": "#f4f4f7",
-    "theme.light.textColor": "#23262f",
+    "theme.light.secondaryBackgroundColor": PANEL[0],
+    "theme.light.textColor": TEXT[0],
     "theme.dark.primaryColor": ACCENT[1],
     "theme.dark.backgroundColor": PAGE[1],
-    "theme.dark.secondaryBackgroundColor": "#20232c",
-    "theme.dark.textColor": "#e6e8ee",
+    "theme.dark.secondaryBackgroundColor": PANEL[1],
+    "theme.dark.textColor": TEXT[1],
     "theme.paddingTop": "4.2rem",
     "theme.baseRadius": "small",
 }

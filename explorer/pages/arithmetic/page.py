@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import streamlit as st
@@ -14,7 +15,7 @@ from ...shared import chart, layout
 from ...shared.cast_controls import overflow_box
 from ...shared.controls import Controls
 from ...shared.format_names import format_named
-from ...shared.numbers import number, place
+from ...shared.numbers import Place, number, place
 from ...shared.page import FLOATS
 from ...shared.snippet_text import Snippets
 from . import operation_view, sum_view
@@ -230,14 +231,15 @@ def show(page: Controls[Arithmetic]) -> None:
         st.caption(f"Step {at} of {found.length}: {found.explanation(at).rule}.")
         return code_snippets.of_sum(result.settings, len(found.terms), has_runs=result.spread is not None)
 
+    def named_operand(name: str, state: Arithmetic) -> Place:
+        return place(getattr(state, name), fmt, name)
+
     def show_operation() -> Snippets:
         """Show one operation and return the code that repeats it."""
         result_controls(page, fmt, "Format")
         operand_controls(page)
         for name in "abc"[: operation_view.operand_count(page.state.op)]:
-            page.compute_or_reset(
-                lambda state, name=name: place(getattr(state, name), fmt, name), **{name: getattr(DEFAULT, name)}
-            )
+            page.compute_or_reset(functools.partial(named_operand, name), **{name: getattr(DEFAULT, name)})
         state: Any = page.state  # its names are checked, and so of the literal types
         texts = state.a, state.b, state.c
         result = operation_view.calculate(

@@ -1,25 +1,22 @@
-"""The Streamlit component that shows a picture: its drawings for a wide and a narrow page, and what they let one change."""
+"""The Streamlit component of a picture: a drawing for a wide and one for a narrow page, and what a reader changes."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from ..svg import Drawing
+from . import _component
 
 __all__ = ["Bits", "Drag", "Shown", "picture"]
 
-_HERE = Path(__file__).parent
-_PICTURE = st.components.v2.component(
-    "lowprec_picture",
-    **{kind: _HERE.joinpath(f"picture.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")},
-)
-_LONGEST_NAME = 60
+_PICTURE = _component("picture")
+_LONGEST = 60
 _LEAST_WIDE = 700
 """Pixels from which the first of two drawings is shown."""
 
@@ -35,7 +32,7 @@ class Shown:
     left: float = 0
     right: float = 0
     at: float = 0
-    places: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+    places: Mapping[str, Sequence[tuple[float, float]]] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ class Drag:
     field: str
     values: Sequence[str]
     start: int
-    parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    parts: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,4 +111,4 @@ def _message(value: object, drag: Drag | None, bits: Bits | None) -> tuple[str, 
 def _file_name(text: str) -> str:
     """Return a text as the name of a file without its ending: small letters, digits and hyphens."""
     words = re.sub(r"[^a-z0-9_.]+", "-", text.lower()).strip("-.")
-    return words if len(words) <= _LONGEST_NAME else words[: _LONGEST_NAME + 1].rpartition("-")[0] or words[:_LONGEST_NAME]
+    return words if len(words) <= _LONGEST else words[: _LONGEST + 1].rpartition("-")[0] or words[:_LONGEST]
