@@ -35,9 +35,9 @@ def show(page: Controls[Saturation]) -> None:
     """Show the page."""
     layout.heading("Saturation", "Where each format ends, and what a larger number becomes.", "Cast")
     with layout.controls():
-        st.toggle("saturate", **page.bind("saturate"), help="Of formats up to 8 bits that have Inf or NaN.")
+        st.toggle("saturate", **page.bind("saturate"))
         st.segmented_control("Opset", OPSETS, required=True, **page.bind("opset"))
-        st.text_input("Number", **page.bind("x"), max_chars=1000, width=130, help="Drag it in the picture, or type it.")
+        st.text_input("Drag the number, or type it", **page.bind("x"), max_chars=1000, width=310)
         with st.popover("+ format"):
             formats = _format_controls(page)
     others = _others(page.state, formats)

@@ -234,8 +234,13 @@ class _Picture:
             )
         else:
             shapes.rect(wall, top, right - wall, height, row.fate)
-            middle = (max(self.axis.far(BREAK[1]), wall) + right) / 2
-            shapes.text(middle, y + 4.5, row.beyond, size=13, fill=f"{row.fate}-text", anchor="middle", bold=True)
+            shapes.text(
+                self.middle(wall), y + 4.5, row.beyond, size=13, fill=f"{row.fate}-text", anchor="middle", bold=True
+            )
+
+    def middle(self, wall: float) -> float:
+        """Return the middle of what lies behind a wall, after the break."""
+        return (max(self.axis.far(BREAK[1]), wall) + self.axis.right) / 2
 
     def landing(self, shapes: Shapes, row: Row, number: int, wall: float, y: float, height: float) -> None:
         """Draw how the number comes to its result: a dot on the line, or an arrow back to the wall."""
@@ -264,14 +269,15 @@ class _Picture:
         is_integer = row.format.is_integer
         text = row.beyond if is_integer else f"becomes {row.beyond}"
         width, fill = text_width(text, 13) + 10, f"{'mantissa' if is_integer else row.fate}-text"
-        edge = self.axis.right
+        edge = self.axis.right if is_integer else self.middle(wall) - text_width(row.beyond, 13)
 
         def place(x: float) -> str:
             if x <= wall:
                 return "wall" if is_integer and wall + 12 + width < edge else ""
             if x + 12 + width < edge:
                 return "right"
-            return "left" if x - 12 - width > wall else ""
+            is_free = is_integer or x - 12 < edge
+            return "left" if is_free and x - 12 - width > wall else ""
 
         for where, first, last in _runs([place(x) for x in self.xs]):
             if not where:

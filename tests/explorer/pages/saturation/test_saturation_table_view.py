@@ -10,9 +10,9 @@ from support.explorer_pages import asked, healthy, page, texts
 from support.explorer_states.saturation import states
 
 from lowprec import as_format, reference, teaching
-from lowprec.explorer.pages.saturation import view
+from lowprec.explorer.pages.saturation import table_view as view
 from lowprec.explorer.pages.saturation.state import Saturation
-from lowprec.explorer.pages.saturation.view import Table
+from lowprec.explorer.pages.saturation.table_view import Table
 from lowprec.explorer.shared import link
 from lowprec.explorer.shared.format_names import format_named
 from lowprec.spec.formats import NUMERIC
