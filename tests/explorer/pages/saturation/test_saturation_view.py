@@ -1,0 +1,162 @@
+"""The picture's data of Saturation: where ranges end, who decides what is beyond, and results at every place."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from lowprec import as_format, reference
+from lowprec.explorer.pages.saturation import view
+from lowprec.explorer.pages.saturation.table_view import OtherColumns
+from lowprec.reference.exact_cast import Value
+
+NO_OTHERS = OtherColumns()
+GROUPS = {
+    "saturate decides": ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
+    "always the largest value": ("float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"),
+    "always Inf": ("float16", "bfloat16"),
+    "wrap around": ("int8", "uint8", "int4", "uint4"),
+}
+
+
+def rows(
+    x: str = "1000", saturate: bool = True, opset: int = 28, others: OtherColumns = NO_OTHERS
+) -> dict[str, view.Row]:
+    found = view.ranges(x, saturate, opset, others)
+    return {row.format.name: row for group in found.groups for row in group.rows}
+
+
+def becomes(found: dict[str, view.Row]) -> list[str]:
+    return [row.landing.result.text for row in found.values()]
+
+
+def test_the_groups_say_who_decides() -> None:
+    found = view.ranges("1000", True, 28, NO_OTHERS)
+    assert {group.title: tuple(row.format.name for row in group.rows) for group in found.groups} == GROUPS
+
+
+# by hand: the largest value is (2 - step) · 2^exponent; 1000 modulo 256 is 232, -24 as int8; modulo 16 it is 8
+def test_what_1000_becomes() -> None:
+    assert becomes(rows()) == [
+        "448", "240", "1024", "1024", "1024", "7.5", "28", "6", "1000", "1000", "−24", "232", "−8", "8",
+    ]  # fmt: skip
+    assert [row.landing.how for row in rows().values()] == [
+        "back", "back", "stays", "stays", "stays", "back", "back", "back", "stays", "stays", *["wraps"] * 4,
+    ]  # fmt: skip
+    assert becomes(rows(saturate=False))[:5] == ["NaN", "NaN", "1024", "1024", "1024"]
+
+
+@pytest.mark.parametrize(
+    ("saturate", "fates"),
+    [(True, ["back"] * 5), (False, ["nan", "nan", "inf", "nan", "nan"])],
+)
+def test_four_fates(saturate: bool, fates: list[str]) -> None:
+    found = [row.fate for row in rows(saturate=saturate).values()]
+    assert found == [*fates, "back", "back", "back", "inf", "inf", "wraps", "wraps", "wraps", "wraps"]
+    words = [row.beyond for row in rows().values()][-4:]
+    assert words == ["128 becomes −128", "256 becomes 0", "8 becomes −8", "16 becomes 0"]
+
+
+def test_walls() -> None:
+    """1.75·2^8, 1.875·2^7, 1.75·2^15 twice, 2^127; (2 − 2^-10)·2^15 and (2 − 2^-7)·2^127."""
+    found = rows()
+    ends = ["448", "240", "57344", "57344", "2^127", "7.5", "28", "6", "65504", "≈3.39e38", "127", "255", "7", "15"]
+    assert [row.end for row in found.values()] == ends
+    e4m3 = found["float8_e4m3fn"]
+    assert (e4m3.smallest, e4m3.normal, e4m3.largest) == (-9, -6, 8 + math.log2(1.75))
+    scale = found["float8_e8m0fnu"]
+    assert (scale.smallest, scale.normal, scale.largest) == (-127, -127, 127)
+    assert (found["int8"].smallest, found["int4"].largest) == (0, math.log2(7))
+
+
+def test_formats_that_an_opset_lacks() -> None:
+    missing = {
+        opset: [row.format.name for row in rows(opset=opset).values() if not row.is_there] for opset in (19, 23, 24, 28)
+    }
+    scale, six = "float8_e8m0fnu", ["float6_e2m3fn", "float6_e3m2fn"]
+    assert missing == {19: [scale, *six, "float4_e2m1fn", "int4", "uint4"], 23: [scale, *six], 24: six, 28: []}
+
+
+def test_inf_of_fnuz_changes_at_24() -> None:
+    for opset, text in ((19, "NaN"), (23, "NaN"), (24, "240"), (28, "240")):
+        found = rows(opset=opset)["float8_e4m3fnuz"].infinity
+        assert (found.text, found.newer) == (text, "" if text == "240" else "240")
+        note = view.ranges("1", True, opset, NO_OTHERS).groups[0].note
+        assert ("before opset 24 FNUZ" in note) == (opset < 24)
+    assert rows(opset=23, saturate=False)["float8_e4m3fnuz"].infinity.newer == ""
+
+
+def test_1e10_at_opsets_19_and_23() -> None:
+    """10^10 is 0 modulo 2^8, as 5^10 · 2^10; bfloat16 holds 149 · 2^26, 9999220736."""
+    for opset in (19, 23):
+        found = rows("1e10", opset=opset)
+        assert becomes(found)[:4] == ["448", "240", "57344", "57344"]
+        assert becomes(found)[-6:] == ["Inf", "9999220736", "0", "0", "0", "0"]
+        assert found["float4_e2m1fn"].is_there == (opset == 23)
+    assert Fraction(149 * 2**26) == 9999220736
+
+
+def test_negative_numbers_have_the_other_side() -> None:
+    found = rows("-1000")
+    assert [found[name].end for name in ("float8_e4m3fn", "int8", "uint8", "float8_e8m0fnu")] == [
+        "−448",
+        "−128",
+        "0",
+        "2^127",
+    ]
+    assert found["int8"].beyond == "−129 becomes 127"
+    assert (found["uint8"].smallest, found["uint8"].largest, found["uint8"].beyond) == (None, 0, "−1 becomes 255")
+    assert found["float8_e8m0fnu"].landing.result.text == "1024"  # the sign is ignored
+
+
+@pytest.mark.parametrize(
+    ("x", "place", "text"),
+    [("0", -math.inf, "0"), ("-inf", math.inf, "−448"), ("nan", None, "NaN"), ("1/3", -1.585, "0.34375")],
+)  # fmt: skip
+def test_numbers_without_a_place(x: str, place: float | None, text: str) -> None:
+    found = view.ranges(x, True, 28, NO_OTHERS)
+    assert found.place == (place if place is None or math.isinf(place) else pytest.approx(place, abs=1e-3))
+    assert rows(x)["float8_e4m3fn"].landing.result.text == text
+
+
+def test_no_number() -> None:
+    with pytest.raises(ValueError, match="`number` must be"):
+        view.ranges("one", True, 28, NO_OTHERS)
+
+
+def test_rules_beyond_onnx() -> None:
+    others = OtherColumns((as_format("binary8p3se"), as_format("binary5p3uf")), overflow="ovf_inf")
+    found = rows("-1e6", others=others)
+    assert found["binary8p3se"].landing.result.text == "−Inf"
+    assert (found["binary5p3uf"].fate, found["binary5p3uf"].largest) == ("nan", -math.inf)  # no sign, no Inf
+    assert view.ranges("1", True, 28, others).groups[-1].note == "rounding nearest_even, overflow ovf_inf, NaN signed"
+
+
+def test_places_are_about_one_step_apart() -> None:
+    steps = [view.step_of(view.log2(Value.of(place)) or 0) for place in view.PLACES]
+    assert all(abs(step - (view.FIRST_STEP + index)) < 0.35 for index, step in enumerate(steps))
+    assert {"0.001", "1", "1000", "1e5", "1e10", "1e38"} <= set(view.PLACES)
+
+
+@pytest.mark.parametrize(("saturate", "opset", "negative"), [(True, 28, False), (False, 23, True)])
+def test_landings_are_those_of_the_oracle(saturate: bool, opset: int, negative: bool) -> None:
+    names = [name for group in GROUPS.values() for name in group]
+    found = view.landings(saturate, opset, NO_OTHERS, negative)
+    assert len(found) == len(view.PLACES)
+    for place, landings in zip(view.PLACES[::7], found[::7], strict=True):
+        x = Value(Fraction(place), negative)
+        for name, landing in zip(names, landings, strict=True):
+            row = as_format(name)
+            expected = reference.encode(x, row, saturate=saturate, opset=max(opset, row.since or 0))
+            assert landing.result.code == expected, (place, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("inf", "Inf"), ("-inf", "−Inf"), ("nan", "NaN"), ("-0", "−0"), ("-448", "−448"), ("0x1p127", "2^127"),
+     ("0x1p-30", "2^−30"), ("1e-9", "≈1e−9"), ("1/3", "≈0.333"), ("123456789012", "≈1.23e11")],
+)  # fmt: skip
+def test_values_in_few_characters(text: str, shown: str) -> None:
+    assert view.shown(Value.of(text)) == shown
