@@ -157,7 +157,7 @@ def bound(curve: Curve, measure: str) -> str:
 
 
 def _shown(number: Fraction) -> str:
-    return short(number).replace("-", "−")
+    return short(number, 10, 4).replace("e+", "e").replace("-", "−")
 
 
 def without_result_text(curve: Curve) -> str:
