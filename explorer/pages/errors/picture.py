@@ -136,7 +136,7 @@ def _inside(drawing: Drawing, box: _Box) -> Shapes:
     """Return shapes that are cut off at the edges of the box; they have the coordinates of the drawing."""
     size = {"x": box.left, "y": box.top, "width": box.right - box.left, "height": box.bottom - box.top}
     view = f"{box.left:g} {box.top:g} {size['width']:g} {size['height']:g}"
-    return Shapes(drawing.add("svg", {**size, "viewBox": view}))
+    return Shapes(drawing.add("svg", {**size, "viewBox": view, "aria-hidden": "true"}))
 
 
 def _curves(drawing: Drawing, curves: Sequence[Curve], box: _Box, measure: str) -> None:

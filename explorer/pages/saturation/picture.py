@@ -252,7 +252,7 @@ class _Picture:
             more: dict[str, Any] = {"first": first, "last": last, "class_": here}
             if how == "back":
                 clip = shapes.add("svg", {"x": wall + 4, "y": y - height, "width": self.axis.right - wall,
-                                          "height": 2 * height, **more})  # fmt: skip
+                                          "height": 2 * height, "aria-hidden": "true", **more})  # fmt: skip
                 inner = Shapes(clip)
                 inner.line(at - 2000 - wall, height, at - wall - 4, height, "accent", width=2.2, follow="line")
                 shapes.path(f"M{wall + 2:g} {y:g}l9 -5v10z", fill="accent", **more)
