@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..._float_mode import default_mode
+from ...loss.beyond_range import count_rounded_beyond, random_numbers_of, rounded_range
 from ...loss.error_stats import CHUNK, ErrorStats, ScaledCodes, add_scaled, convert_compared, count_beyond, is_within
-from ...loss.saturation import count_rounded_beyond, random_numbers_of, rounded_range
 from ...ops import cast, quantize_linear
 from ...ops.encode_pack import decode, encode, unpack
 from ...ops.scales import largest_magnitudes
