@@ -33,8 +33,8 @@ class RangeBars:
             self.shapes.line(x, top, x, bottom, "line")
             self.shapes.text(x, top - 5, text, size=12, fill="quiet", anchor="middle", mono=True)
 
-    def bar(self, one: Range, middle: float, height: float, word: bool) -> None:
-        """Draw the bar of a format; `word` writes what the subnormals are into them, where they have room."""
+    def bar(self, one: Range, middle: float, height: float, word: bool, avoided: float | None = None) -> None:
+        """Draw the bar of a format; `word` names the subnormals, the text of its end keeps off the x `avoided`."""
         field = "exponent" if one.format.is_float else "mantissa"
         start, normal, end = self.x(one.smallest), self.x(one.normal), self.x(one.largest)
         top = middle - height / 2
@@ -50,6 +50,13 @@ class RangeBars:
                 self.shapes.path(
                     f"M{x:.1f} {top:.1f}l{side * _TIP} {height / 2}l{-side * _TIP} {height / 2}z", fill=field
                 )
-        room = end - (normal if one.format.is_float else start) > text_width(one.end, self.size, mono=True) + 8
-        self.shapes.text(end + (-5 if room else 6), middle + self.size * 0.36, one.end, size=self.size,
-                         fill=f"{field}-text", anchor="end" if room else "start", bold=True, mono=True)  # fmt: skip
+        width, begin = text_width(one.end, self.size, mono=True), normal if one.format.is_float else start
+        right = end - 5
+        if avoided is not None and right - width - 6 < avoided < right + 6:
+            right = avoided - 8  # the line of the number stays free of text
+        is_inside = right - width - 3 > begin
+        x = right if is_inside else end + 6
+        if not is_inside and avoided is not None and x - 6 < avoided < x + width + 6:
+            x = avoided + 8
+        self.shapes.text(x, middle + self.size * 0.36, one.end, size=self.size, fill=f"{field}-text",
+                         anchor="end" if is_inside else "start", bold=True, mono=True)  # fmt: skip

@@ -65,8 +65,8 @@ def show(page: Controls[Compare]) -> None:
     with layout.more("All facts of the formats", "precision, NaN codes, Inf, −0, decades, decibels, ONNX type"):
         layout.show("pages/compare/format_facts", formats=formats, facts=comparison(formats))
         st.caption(
-            "≠ marks the facts in which two or three formats differ. A binade is the values from one power of two up to "
-            "the next. 1 ≤ v < 2: from 1 up to, but not including, 2. Different numbers: finite ones, −0 being 0. "
+            "≠ marks the facts in which two or three formats differ. A binade is the values from one power of two up "
+            "to the next. 1 ≤ v < 2: from 1 up to, but not including, 2. Different numbers: finite ones, −0 being 0. "
             "Decimal digits: bits of precision · log₁₀ 2. Dynamic range: 20 · log₁₀ of the largest over the smallest "
             "positive value."
         )

@@ -98,9 +98,9 @@ class _DigitsGrid:
         for exponent in self.columns:
             index = window.first - exponent
             if not 0 <= index < len(bits):
-                if digits is not None and exponent <= max(digits.first, 0) and (text := digits.at(exponent)):
-                    if exponent < window.last or (exponent <= digits.first and index < 0):
-                        self.digit(shapes, exponent, y, text, "cut")
+                is_cut = digits and (exponent < window.last or exponent <= digits.first)
+                if digits and is_cut and exponent <= max(digits.first, 0):
+                    self.digit(shapes, exponent, y, digits.at(exponent), "cut")
                 continue
             x, is_hidden = self.x(exponent), index < len(window.hidden)
             if is_hidden:
@@ -120,16 +120,16 @@ class _DigitsGrid:
         span = f"{weight(window.first)} … {weight(window.last)}" if window.first > window.last else weight(window.last)
         base = y + self.size * 0.36
         if window.last > self.columns[0]:
-            self._note(shapes, self.left + 2, base, f"← {span}", "start")
+            self._note(shapes, self.left, base, f"← {span}", "start")
         elif window.first < self.columns[-1]:
-            self._note(shapes, self.right - 2, base, f"{span} →", "end")
+            self._note(shapes, self.right, base, f"{span} →", "end")
         elif window.last < self.columns[-1]:
             more = self.columns[-1] - window.last
-            self._note(shapes, self.right - 2, base, f"+{more} →", "end")
+            self._note(shapes, self.right, base, f"+{more} →", "end")
 
     def _note(self, shapes: Shapes, x: float, base: float, text: str, anchor: str) -> None:
-        width = text_width(text, 12) + 8
-        shapes.rect(x - (width if anchor == "end" else 0), base - 14, width, 19, "page", radius=3)
+        width = math.ceil((text_width(text, 12) + 8) / self.width) * self.width  # whole columns
+        shapes.rect(x - (width if anchor == "end" else 0), base - 19, width, 28, "page")
         shapes.text(x + (-4 if anchor == "end" else 4), base, text, size=12, fill="mantissa-text", anchor=anchor)
 
 
@@ -170,7 +170,7 @@ def wide(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> Dra
     drawing.text(503, 37, "sign", size=13, fill="sign-text", anchor="end")
     for index in range(len(rows) + 1):
         drawing.line(0, 91 + _ROW * index, WIDE, 91 + _ROW * index, "line")
-    bars = _range_rows(drawing, x, rows, (142, 422), 42, 110.5, _ROW, 20)
+    _range_rows(drawing, x, rows, (142, 422), 42, 110.5, _ROW, 20)
     grid.headings(drawing, 37, 12.5)
     if 0 in grid.columns and -1 in grid.columns:
         drawing.line(grid.x(-1), 42, grid.x(-1), bottom, "quiet", dashed=True)
@@ -182,7 +182,7 @@ def wide(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> Dra
         drawing.text(WIDE, 74.5, "underlined: rounded up", size=12, fill="quiet", anchor="end")
     for index, row in enumerate(rows):
         y, fmt = 110.5 + _ROW * index, row.outcome.format
-        _row_name(drawing, y, names, index, bars.axis is not None and range_of(fmt).reach)
+        _row_name(drawing, y, names, index, range_of(fmt).reach)
         if row.window is not None:
             _code(drawing, 562, y, row.window, fmt, 14)
             grid.window(drawing, y, row.window, digits)
@@ -193,12 +193,13 @@ def wide(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> Dra
             continue
         value, size = _fitted(row.value, 134, 14.5, 10.5)
         drawing.text(WIDE, y - 2, value, size=size, anchor="end", bold=True, mono=True)
-        error, size = _fitted(row.error, 134, 12.5, 10.5)
-        drawing.text(WIDE, y + 14, error, size=size, fill="quiet", anchor="end", mono=True)
+        has_words = bool(row.outcome.losses)
+        error, size = _fitted(row.error, 138, 12.5, 10.5, mono=not has_words)
+        drawing.text(WIDE, y + 14, error, size=size, fill="quiet", anchor="end", mono=not has_words)
     return drawing
 
 
-def _row_name(drawing: Drawing, y: float, names: Sequence[str], index: int, reach: str | bool) -> None:
+def _row_name(drawing: Drawing, y: float, names: Sequence[str], index: int, reach: str) -> None:
     """Write the name of a format and how far it reaches; a click moves all but the first one up."""
     name, shapes = names[index], Shapes(drawing.element)
     if index:
@@ -207,24 +208,24 @@ def _row_name(drawing: Drawing, y: float, names: Sequence[str], index: int, reac
         shapes.text(124, y + 14, "↑", size=13, fill="quiet")
     text, size = _fitted(name, 130, 14, 11)
     shapes.text(0, y, text, size=size, mono=True)
-    shapes.text(0, y + 14, str(reach), size=11.5, fill="exponent-text")
+    shapes.text(0, y + 14, reach, size=11.5, fill="exponent-text")
 
 
 def _range_rows(
     drawing: Drawing, x: Value, rows: Sequence[Row], ends: tuple[float, float], top: float, first: float, step: float,
     height: float,
-) -> RangeBars:  # fmt: skip
-    """Draw the range of each format and where the number lies; return the bars."""
+) -> None:  # fmt: skip
+    """Draw the range of each format and where the number lies."""
     ranges, place = [range_of(row.outcome.format) for row in rows], log2(x)
     bars = RangeBars(drawing, axis_of(ranges, place, 6), *ends, size=13 if height == 20 else 12)
     bottom = first + step * len(rows) - step / 2
     bars.decades(top, bottom)
     worded = False
     for index, one in enumerate(ranges):
-        bars.bar(one, first + step * index, height, word=not worded)
+        bars.bar(one, first + step * index, height, not worded, None if place is None else bars.x(place))
         worded = worded or one.normal > one.smallest
     if place is None:
-        return bars
+        return
     at = bars.x(place)
     drawing.line(at, top, at, bottom, "accent", width=2)
     for index, row in enumerate(rows):
@@ -233,7 +234,6 @@ def _range_rows(
             drawing.circle(at, y, 4, "accent")
         else:
             drawing.circle(at, y, 4, "page", stroke="accent")
-    return bars
 
 
 def narrow(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> Drawing:
@@ -312,8 +312,8 @@ def _matrix(
         _named(drawing, corner[0], top + pitch * index + 27, name, names - 4, 13)
         text, size = _fitted(name, cell * (1 + is_staggered) - 1, 11.5, 10.5)
         shown = drawing.group(label=name) if text != name else drawing
-        shown.text(left + cell * (index + 0.5), top + 4 - 11 * (is_staggered and index % 2), text, size=size, fill="quiet",
-                   anchor="middle", mono=True)  # fmt: skip
+        y = top + 4 - 11 * (is_staggered and index % 2)
+        shown.text(left + cell * (index + 0.5), y, text, size=size, fill="quiet", anchor="middle", mono=True)
     for index, row in enumerate(table):
         for column, found in enumerate(row):
             _cell(drawing, found, pair, left + cell * column, top + pitch * index + 10, cell - 2, pitch - 2)
@@ -424,11 +424,17 @@ def _bars(drawing: Drawing, pair: Pair, left: float, right: float) -> None:
     for level in range(0, int(levels), max(1, round(levels / 5))):
         y = bottom - _DOTS_HEIGHT * (level + 1) / levels
         drawing.line(start, y, right, y, "line")
-        drawing.text(start - 8, y + 4.5, count_text(2**level), size=12, fill="mantissa-text", anchor="end", mono=True)
-    for counts, fill in (
-        ([one.values for one in pair.binades], "none"),
-        ([one.held for one in pair.binades], "mantissa-text"),
-    ):
+        drawing.text(
+            start - 8,
+            y + 4.5,
+            count_text(2**level) if level <= 10 else f"2^{level}",
+            size=12,
+            fill="mantissa-text",
+            anchor="end",
+            mono=True,
+        )
+    counted = [one.values for one in pair.binades], [one.held for one in pair.binades]
+    for counts, fill in zip(counted, ("none", "mantissa-text"), strict=True):
         heights = [_DOTS_HEIGHT * (math.log2(count) + 1) / levels if count else 0.0 for count in counts]
         d = f"M{start:.2f} {bottom}"
         for index, height in enumerate(heights):

@@ -174,7 +174,7 @@ def row_of(x: Value, digits: Digits | None, row: Outcome) -> Row:
     texts = [loss.kind for loss in row.losses]
     if error is not None:
         sign = "" if not error else "+" if value.number > x.number else "−"
-        text = minus(number(error, 10, 2))
+        text = minus(number(error, 10, 2).replace("e+", "e"))
         texts.append("exact" if not error else f"≈ {sign}{text[1:]}" if text.startswith("≈") else f"{sign}{text}")
     if value.special:
         shown = "−" * value.negative * (value.special == "inf") + {"nan": "NaN", "inf": "Inf"}[value.special]
@@ -236,7 +236,7 @@ def short_name(name: str) -> str:
 
 def count_text(count: int) -> str:
     """Return a count; in powers of ten where it is long."""
-    return f"{count:,}" if count < 1_000_000 else short(Value.of(count), 7, 2).replace("e+", "e")
+    return f"{count:,}" if count < 100_000 else short(Value.of(count), 6 if count < 10**6 else 7, 2).replace("e+", "e")
 
 
 def matrix(formats: Sequence[Format]) -> tuple[tuple[HeldValues, ...], ...]:
