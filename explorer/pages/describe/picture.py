@@ -46,7 +46,7 @@ def _name(shapes: Shapes, y: float, fmt: Format, room: float, *, is_first: bool)
     shapes.text(0, y, _cut(name, room, 14), size=14, mono=True, bold=is_first, fill="accent" if is_first else "text")
     if text_width(name, 14, mono=True) > room:
         shapes.add("title", {}, name)
-    shapes.text(0, y + 15, _cut(about, room * 1.1, 11.5), size=11.5, fill="quiet")
+    shapes.text(0, y + 15, _cut(about, room, 9.5), size=11.5, fill="quiet")
 
 
 def _cut(text: str, room: float, size: float) -> str:
@@ -125,23 +125,22 @@ def narrow(fmt: Format, others: Sequence[Format], value: Value) -> Drawing:
     drawing = Drawing(NARROW, bottom + 4, _label(formats))
     drawing.text(0, 14, "range", size=13, fill="exponent-text", bold=True)
     drawing.text(190, 14, "values", size=13, fill="mantissa-text", bold=True)
-    groups = [
-        _group(drawing, index, one, (0, top + 4 + step * index, NARROW, step - 2)) for index, one in enumerate(formats)
-    ]
     bars = RangeBars(drawing, _axis(formats, value, 3), 8, 166, size=12)
     bars.decades(top, bottom)
     _ruler_axis(drawing, 190, NARROW - 2, top, bottom, end)
     place = _place(value)
-    for index, (one, group) in enumerate(zip(formats, groups, strict=True)):
-        base = top + 4 + step * index
-        group.rect(0, base, NARROW, 24, "soft" if index == 0 else "page")
-        name = _cut(one.name, 190, 13)
-        group.text(2, base + 18, name, size=13, mono=True, bold=index == 0, fill="accent" if index == 0 else "text")
-        group.code(NARROW - 2, base + 18, _strip(one), size=11.5, anchor="end")
-        bars.bar(range_of(one), base + 42, 17, False, None if place is None else bars.x(place))
-        _marks(drawing, ruler(one, end), 190, NARROW - 2, base + 42)
+    for index, one in enumerate(formats):
+        middle = top + 46 + step * index
+        bars.bar(range_of(one), middle, 17, False, None if place is None else bars.x(place))
+        _marks(drawing, ruler(one, end), 190, NARROW - 2, middle)
     if place is not None:
         _number(drawing, bars.x(place), top, bottom)
         if not value.negative and place <= end:
             _number(drawing, 190 + (NARROW - 192) * 2 ** (place - end), top, bottom)
+    for index, one in enumerate(formats):  # names stand on top of the lines
+        base, is_first = top + 4 + step * index, index == 0
+        group = _group(drawing, index, one, (0, base, NARROW, 26))
+        text = _cut(one.name, 190, 13)
+        group.text(2, base + 18, text, size=13, mono=True, bold=is_first, fill="accent" if is_first else "text")
+        group.code(NARROW - 2, base + 18, _strip(one), size=11.5, anchor="end")
     return drawing
