@@ -123,10 +123,10 @@ def nvfp4_quantize(
     >>> lp.nvfp4_dequantize(elements, scales, global_scale, block_size=4).tolist()
     [0.5, -1.0, 3.0, 0.25, 96.0, 0.0, -24.0, 48.0]
     """
-    given = axis, block_size, scale_rule, rounding, seed, random_bits, offset, specials, swizzled, packed
+    given = axis, block_size, scale_rule, rounding, random_bits, specials, swizzled, packed
     in_numpy = type(x) is ndarray
     if in_numpy or not transformed():
-        known = run_known(NVFP4, x, given, global_scale, out)
+        known = run_known(NVFP4, x, given, global_scale, out, (seed, offset))
         if known is not None:
             return known[0], known[1], known[2]
     options = {

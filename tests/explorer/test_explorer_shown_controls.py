@@ -55,7 +55,7 @@ def given(test: Any) -> dict[str, Any]:
 
 def test_controls_get_their_values_again_after_a_run_that_was_stopped() -> None:
     """The browser has forgotten them, and would show defaults of its own."""
-    test = AppTest.from_file(str(FOLDER / "app.py"), default_timeout=60).run()
+    test = AppTest.from_file(str(FOLDER / "shared/app.py"), default_timeout=60).run()
     healthy(turn_to(test, "quantize").run())
     first = given(test)
     assert (first["Scheme"], first["Format"], first["Block size"]) == ("linear", "float4_e2m1fn", 32)
@@ -73,7 +73,7 @@ def test_controls_get_their_values_again_after_a_run_that_was_stopped() -> None:
 
 def test_a_click_just_after_a_page_came_is_kept() -> None:
     """Giving a control the value that it has would undo what is clicked while the page is computed."""
-    test = AppTest.from_file(str(FOLDER / "app.py"), default_timeout=60).run()
+    test = AppTest.from_file(str(FOLDER / "shared/app.py"), default_timeout=60).run()
     healthy(turn_to(test, "quantize").run())
     healthy(test.slider(key="quantize.block").set_value(16).run())
     assert given(test) == {}

@@ -179,7 +179,7 @@ def test_bad_checkpoints_are_messages(tmp_path: Path) -> None:
 def test_an_upload_stays_from_page_to_page() -> None:
     stream = io.BytesIO()
     np.save(stream, np.arange(12, dtype=np.float32).reshape(3, 4))
-    test = AppTest.from_file(str(FOLDER / "app.py"), default_timeout=60).run()
+    test = AppTest.from_file(str(FOLDER / "shared/app.py"), default_timeout=60).run()
     turn_to(test, "quantize")
     test.query_params["origin"] = "file"
     test.run()
