@@ -420,7 +420,6 @@ def _bars(drawing: Drawing, pair: Pair, left: float, right: float) -> None:
     most = max(one.values for one in pair.binades)
     levels = math.log2(most) + 1
     bottom, start = _DOTS_TOP + _DOTS_HEIGHT, left + 44
-    pitch = _columns(drawing, pair, start, right)
     for level in range(0, int(levels), max(1, round(levels / 5))):
         y = bottom - _DOTS_HEIGHT * (level + 1) / levels
         drawing.line(start, y, right, y, "line")
@@ -433,6 +432,7 @@ def _bars(drawing: Drawing, pair: Pair, left: float, right: float) -> None:
             anchor="end",
             mono=True,
         )
+    pitch = _columns(drawing, pair, start, right)
     counted = [one.values for one in pair.binades], [one.held for one in pair.binades]
     for counts, fill in zip(counted, ("none", "mantissa-text"), strict=True):
         heights = [_DOTS_HEIGHT * (math.log2(count) + 1) / levels if count else 0.0 for count in counts]
