@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 import streamlit as st
 
 from lowprec.explorer.pages import PAGES
+from lowprec.explorer.pages.start.strip import opened_example
 from lowprec.explorer.shared import browser, layout
 from lowprec.explorer.shared.controls import Controls, end_of_run
 from lowprec.explorer.shared.menu import follow, menu
@@ -51,5 +52,6 @@ if page.url_path in pages:
     states = follow(page.url_path)
     if not st.context.is_embedded:
         menu(pages, page.url_path, states)
+        opened_example(page.url_path)
 page.run()
 end_of_run()

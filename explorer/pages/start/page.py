@@ -1,14 +1,20 @@
-"""The page Start: guided examples, each a link, and questions to check oneself."""
+"""The page Start: a format as a ruler on which a number is dragged, guided examples, questions to check oneself."""
 
 from __future__ import annotations
 
 import streamlit as st
+from markupsafe import Markup
 
 from ...shared import layout
+from ...shared.browser.picture import picture
 from ...shared.controls import Controls
+from ...shared.page import all_pages
 from .examples import EXAMPLES
+from .picture import drag, drawing
 from .questions import QUESTIONS, UNANSWERED, Question, verdict
 from .state import Start
+from .thumbnails import thumbnail
+from .view import FORMATS, place_of, ruler
 
 __all__ = ["show"]
 
@@ -16,13 +22,22 @@ __all__ = ["show"]
 def show(page: Controls[Start]) -> None:
     """Show the page."""
     layout.heading(
-        "Start",
-        "See every bit of a low-precision format, how a number is rounded to it, and what is lost. "
-        "Open an example, change a number, and go on from there: the menu takes number and format along.",
+        "A number format is a ruler",
+        "Drag the number. It jumps to the nearest mark, and the code is the address of that mark.",
         "ONNX on its formats",
     )
-    st.header("Ten examples", anchor=False)
-    layout.show("pages/start/examples", examples=EXAMPLES)
+    with layout.controls():
+        st.segmented_control(
+            "Format", tuple(FORMATS), required=True, format_func=FORMATS.__getitem__, label_visibility="collapsed",
+            **page.bind("fmt"),
+        )  # fmt: skip
+    place = page.compute_or_reset(lambda state: place_of(state.x), x=Start().x)
+    marks = ruler(page.state.fmt)
+    wide, narrow = drawing(marks, place), drawing(marks, place, narrow=True)
+    detail = f"{page.state.fmt} {page.state.x}"
+    picture(wide, narrow, name="ruler", detail=detail, on_set=page.take, drag=drag(marks, place))
+    drawings = {example.key: Markup(thumbnail(example.key)) for example in EXAMPLES}
+    layout.show("pages/start/examples", examples=EXAMPLES, drawings=drawings)
 
     def ask(question: Question) -> None:
         """Show a question, and after an answer whether it is right, and why."""
@@ -40,8 +55,9 @@ def show(page: Controls[Start]) -> None:
         if right is not None:
             layout.show("pages/start/answer", question=question, right=right)
 
-    st.header("Five questions", anchor=False)
-    for question in QUESTIONS:
-        with st.container(border=True):
-            ask(question)
+    if all(row.path != "exercises" for row in all_pages()):  # that page asks them
+        with layout.more("Five questions", "what the examples show, to check oneself"):
+            for question in QUESTIONS:
+                with st.container(border=True):
+                    ask(question)
     layout.copy_section(page, "start")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...shared.link import choice
-from ...shared.page import PageState
+from ...shared.link import choice, text
+from ...shared.page import NARROW, PageState
 from .questions import QUESTIONS, UNANSWERED
+from .view import FORMATS
 
 __all__ = ["Start"]
 
@@ -20,8 +21,10 @@ def _answer(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Start(PageState):
-    """The answer to each question, by the index of the choice."""
+    """The number on the ruler and its format; the answer to each question, by the index of the choice."""
 
+    x: str = text("2.6", 40)
+    fmt: str = choice(NARROW, tuple(FORMATS))
     values: str = _answer("values")
     inf: str = _answer("inf")
     wrap: str = _answer("wrap")
