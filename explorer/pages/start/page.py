@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import streamlit as st
-from markupsafe import Markup
 
 from ...shared import layout
+from ...shared.browser.cards import Card, cards
 from ...shared.browser.picture import picture
 from ...shared.controls import Controls
+from ...shared.link import query_text
 from ...shared.page import all_pages
-from .examples import EXAMPLES
+from .examples import EXAMPLES, Example
 from .picture import drag, drawing
 from .questions import QUESTIONS, UNANSWERED, Question, verdict
 from .state import Start
@@ -17,6 +18,12 @@ from .thumbnails import thumbnail
 from .view import FORMATS, place_of, ruler
 
 __all__ = ["show"]
+
+
+def _card(number: int, example: Example) -> Card:
+    query = query_text({"example": str(number), **example.query})
+    part = f"#{example.part}" if example.part else ""
+    return Card(example.title, f"{example.path}?{query}{part}", thumbnail(example.key))
 
 
 def show(page: Controls[Start]) -> None:
@@ -36,8 +43,8 @@ def show(page: Controls[Start]) -> None:
     wide, narrow = drawing(marks, place), drawing(marks, place, narrow=True)
     detail = f"{page.state.fmt} {page.state.x}"
     picture(wide, narrow, name="ruler", detail=detail, on_set=page.take, drag=drag(marks, place))
-    drawings = {example.key: Markup(thumbnail(example.key)) for example in EXAMPLES}
-    layout.show("pages/start/examples", examples=EXAMPLES, drawings=drawings)
+    layout.show("pages/start/ten_examples")
+    cards([_card(number, example) for number, example in enumerate(EXAMPLES, 1)], key="examples")
 
     def ask(question: Question) -> None:
         """Show a question, and after an answer whether it is right, and why."""

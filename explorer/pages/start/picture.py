@@ -43,7 +43,7 @@ class _Layout:
         return min(max(x, half), self.width - half)
 
 
-_WIDE = _Layout(WIDE, 352, 14, (120, 157, 194), 34, 268, 97, (24, 14), 38, 46, 48, 24, 17, 15, 20, 17)
+_WIDE = _Layout(WIDE, 336, 14, (120, 157, 194), 34, 268, 97, (24, 14), 38, 46, 48, 24, 17, 15, 20, 17)
 _NARROW = _Layout(NARROW, 276, 6, (100, 130, 160), 27, 220, 79, (16, 10), 24, 26, 36, 18, 12.5, 12, 16, 14)
 _NARROW_BOX = 17
 """The width of a bit of 8 on a telephone."""
