@@ -11,9 +11,10 @@ from urllib.parse import unquote, urlsplit
 import streamlit as st
 
 from lowprec.explorer.pages import PAGES
+from lowprec.explorer.pages.start import classroom
 from lowprec.explorer.pages.start.strip import opened_example
 from lowprec.explorer.shared import browser, layout
-from lowprec.explorer.shared.controls import Controls, end_of_run
+from lowprec.explorer.shared.controls import Controls, end_of_run, stop
 from lowprec.explorer.shared.menu import follow, menu
 from lowprec.explorer.shared.page import Page
 
@@ -51,6 +52,9 @@ bare = st.Page(home, title="lowprec", default=True, visibility="hidden")
 others = [st.Page(missing, title="No such page", url_path=path, visibility="hidden") for path in unknown]
 page = st.navigation([bare, *pages.values(), *others], position="hidden")
 browser.page_script(leads_to=PAGES[0].path if page == bare else None)
+if classroom.is_asked() and page != bare:
+    classroom.show()
+    stop()
 if page.url_path in pages:
     states = follow(page.url_path)
     if not st.context.is_embedded:

@@ -193,7 +193,7 @@ def read(cls: type[S], query: Mapping[str, str]) -> tuple[S, tuple[str, ...]]:
     fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
     for name, text in query.items():
         if name not in fields:
-            if name in OF_THE_APP:
+            if name in OF_THE_APP or name in getattr(cls, "former", ()):
                 continue
             problems.append(f"This page has no {_quoted(name)} in its link; it was left out.")
             continue

@@ -1,4 +1,4 @@
-"""The page Start: a format as a ruler on which a number is dragged, guided examples, questions to check oneself."""
+"""The page Start: a format as a ruler on which a number is dragged, and guided examples."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from ...shared.browser.cards import Card, cards
 from ...shared.browser.picture import picture
 from ...shared.controls import Controls
 from ...shared.link import query_text
-from ...shared.page import all_pages
 from .examples import EXAMPLES, Example
 from .picture import drag, drawing
-from .questions import QUESTIONS, UNANSWERED, Question, verdict
 from .state import Start
 from .thumbnails import thumbnail
 from .view import FORMATS, place_of, ruler
@@ -45,26 +43,4 @@ def show(page: Controls[Start]) -> None:
     picture(wide, narrow, name="ruler", detail=detail, on_set=page.take, drag=drag(marks, place))
     layout.show("pages/start/ten_examples")
     cards([_card(number, example) for number, example in enumerate(EXAMPLES, 1)], key="examples")
-
-    def ask(question: Question) -> None:
-        """Show a question, and after an answer whether it is right, and why."""
-        answer = getattr(page.state, question.name)
-        choices = [str(index) for index in range(len(question.choices))]
-        st.radio(
-            question.text,
-            choices,
-            index=None,
-            horizontal=True,
-            format_func=lambda index: question.choices[int(index)],
-            **page.bind(question.name, nothing=UNANSWERED),
-        )
-        right = verdict(question, answer)
-        if right is not None:
-            layout.show("pages/start/answer", question=question, right=right)
-
-    if all(row.path != "exercises" for row in all_pages()):  # that page asks them
-        with layout.more("Five questions", "what the examples show, to check oneself"):
-            for question in QUESTIONS:
-                with st.container(border=True):
-                    ask(question)
     layout.copy_section(page, "start")

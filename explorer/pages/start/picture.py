@@ -1,4 +1,4 @@
-"""The drawing of a format as a ruler: a number, its bits, three rows of boxes, the marks, and the pill that is dragged."""
+"""The drawing of a format as a ruler: a number, its bits, rows of boxes, the marks, and the pill that is dragged."""
 
 from __future__ import annotations
 

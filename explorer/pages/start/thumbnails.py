@@ -158,7 +158,10 @@ def _opsets(d: Drawing) -> None:
 
 
 THUMBNAILS: dict[str, tuple[str, Callable[[Drawing], None]]] = {
-    "448": ("The last eight codes of float8_e4m3fn: seven values from 256 to 448, and NaN where 480 would be", _largest),
+    "448": (
+        "The last eight codes of float8_e4m3fn: seven values from 256 to 448, and NaN where 480 would be",
+        _largest,
+    ),
     "465": ("465 lies between 448 and 480, which is NaN: it becomes NaN, or 448 with saturate", _beyond),
     "fnuz": ("The code 0x40 is 2 in float8_e4m3fn and 1 in float8_e4m3fnuz", _alike),
     "e8m0": ("float8_e8m0fnu holds powers of two: 3 goes to 2 or to 4", _powers),
