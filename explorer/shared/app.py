@@ -11,8 +11,10 @@ from urllib.parse import unquote, urlsplit
 import streamlit as st
 
 from lowprec.explorer.pages import PAGES
+from lowprec.explorer.pages.start import classroom
+from lowprec.explorer.pages.start.strip import opened_example
 from lowprec.explorer.shared import browser, layout
-from lowprec.explorer.shared.controls import Controls, end_of_run
+from lowprec.explorer.shared.controls import Controls, end_of_run, stop
 from lowprec.explorer.shared.menu import follow, menu
 from lowprec.explorer.shared.page import Page
 
@@ -50,9 +52,13 @@ bare = st.Page(home, title="lowprec", default=True, visibility="hidden")
 others = [st.Page(missing, title="No such page", url_path=path, visibility="hidden") for path in unknown]
 page = st.navigation([bare, *pages.values(), *others], position="hidden")
 browser.page_script(leads_to=PAGES[0].path if page == bare else None)
+if classroom.is_asked() and page != bare:
+    classroom.show()
+    stop()
 if page.url_path in pages:
     states = follow(page.url_path)
     if not st.context.is_embedded:
         menu(pages, page.url_path, states)
+        opened_example(page.url_path)
 page.run()
 end_of_run()
