@@ -12,13 +12,18 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.ref cimport Py_INCREF
 from cython.parallel cimport prange
-from libc.math cimport INFINITY
+from libc.float cimport FLT_MAX
+from libc.math cimport INFINITY, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 cimport cython
 cimport numpy as cnp
 
+from lowprec._native.block_types cimport (
+    block_params_t, block_slots_t, clear_codes_t, drop_negative_zero_t, find_codes_t, find_scales_t, mark_nan_t,
+    raise_columns_t, to_integers_t, whole_blocks_t,
+)
 from lowprec._native.kernel_types cimport (
     RUN_SHIFT, SCALE_COLUMNS, SCALE_ELEMENTWISE, SCALE_MODES, SCALE_RUNS, SCALE_UNIFORM, TILE, beyond_blocks_t,
     compare_t, decode_blocks_t, encode_blocks_t, loop_t, params_t, random_loop_t, range_t, reciprocals_t, remaining_t,
@@ -194,7 +199,7 @@ def in_default_mode(function) -> object:
         lp_mode_leave(mode)
 
 
-include "_native/entry_points/scale_of_element.pxi"
+include "_native/entry_points/scale_lookup.pxi"
 include "_native/entry_points/programs.pxi"
 include "_native/entry_points/strided_arrays.pxi"
 

@@ -72,8 +72,8 @@ ctypedef void (*raise_columns_t)(
 ) noexcept nogil
 
 # Blocks from the first one on, scales and elements at once: how many, which may be none. `kind` is that of the scales,
-# `ahead` elements from x on may be prefetched.
+# `ahead` elements from x on may be prefetched, `position` is that of the first one in the stream of the seed.
 ctypedef Py_ssize_t (*whole_blocks_t)(
     const float *x, uint8_t *scales, uint8_t *codes, Py_ssize_t count, Py_ssize_t ahead, int kind, Py_ssize_t block,
-    bint packs, bint integers, int negative_zero, const block_params_t *p,
+    bint packs, bint integers, int negative_zero, uint64_t seed, uint64_t position, const block_params_t *p,
 ) noexcept nogil

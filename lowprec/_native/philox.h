@@ -180,6 +180,22 @@ LP_INLINE u32 lp_slot_at(const lp_slots *slots, ptrdiff_t i, u32 slot_bits) {
     return slot_bits == 8 ? slots->bytes[i] : slot_bits == 16 ? slots->halves[i] : slots->words[i];
 }
 
+/* The slots of n elements of a stream, from the one at `first` on, in memory as words have them. */
+static inline void lp_slots_by(void *out, u64 first, ptrdiff_t n, const lp_keys *keys, u32 slot_bits) {
+    const ptrdiff_t block = LP_STREAM_BITS / (ptrdiff_t)slot_bits;
+    const size_t item = slot_bits / 8;
+    lp_slots slots;
+    while (n > 0) {
+        const ptrdiff_t at = (ptrdiff_t)(first % (u64)block), count = block - at < n ? block - at : n;
+        lp_fill_slots_by(&slots, first / (u64)block, keys, slot_bits);
+        const void *some = slot_bits == 8 ? (void *)slots.bytes : slot_bits == 16 ? (void *)slots.halves : slots.words;
+        memcpy(out, (const char *)some + at * (ptrdiff_t)item, (size_t)count * item);
+        out = (char *)out + count * (ptrdiff_t)item;
+        first += (u64)count;
+        n -= count;
+    }
+}
+
 /* The random numbers of n elements: the upper `bits` of their slots, of `item` bytes. */
 static inline void lp_random_numbers(void *out, int item, u64 first, ptrdiff_t n, u64 seed, int bits) {
     const u32 slot_bits = 8 * (u32)item, drop = slot_bits - (u32)bits;

@@ -145,6 +145,21 @@ LP_INLINE void lp_start_scales(block_params_t *p, float start) {
     p->factor_most = rule == LP_TRANSFORMER_ENGINE ? lp_float(LP_INF - 1) : infinity;
 }
 
+/* What a rule starts from is the global scale, or the inverse of that, which is finite; and back. */
+LP_INLINE float lp_start_of_scale(float scale, const block_params_t *p) {
+    const float most = lp_float(LP_INF - 1), inverse = 1 / scale;
+    return p->quotient_rule != LP_TRANSFORMER_ENGINE ? scale : inverse < most ? inverse : most;
+}
+LP_INLINE float lp_scale_of_start(float start, const block_params_t *p) {
+    return p->quotient_rule != LP_TRANSFORMER_ENGINE ? start : 1 / start;
+}
+
+/* What Transformer Engine's starts from for the largest magnitude of a tensor. */
+LP_INLINE float lp_start_of_largest(float largest, const block_params_t *p) {
+    const float most = lp_float(LP_INF - 1), inverse = p->largest_value * p->scale_most / largest;
+    return largest == 0 ? 1 : inverse < most ? inverse : most;
+}
+
 /* The code of the quotient of a largest magnitude, rounded to nearest even. */
 #define lp_product_scale lp_quotient_scale
 LP_INLINE i32 lp_quotient_scale(i32 largest, const block_params_t *p) {

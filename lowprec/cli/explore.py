@@ -60,7 +60,7 @@ def _explore(options: argparse.Namespace) -> None:
     port = _port(options.port)
     if importlib.util.find_spec("streamlit") is None:
         raise ValueError("explore needs Streamlit: pip install 'lowprec[explorer]'")
-    app = Path(importlib.import_module("lowprec.explorer").__file__ or "").parent / "app.py"
+    app = Path(importlib.import_module("lowprec.explorer").__file__ or "").parent / "shared/app.py"
     theme: dict[str, str] = importlib.import_module("lowprec.explorer.shared.theme").OPTIONS
     command = importlib.import_module("streamlit.web.cli")
     _stay_on_this_machine()

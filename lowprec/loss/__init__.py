@@ -1,10 +1,10 @@
 """What a conversion loses: error statistics, for arrays, checkpoints and the explorer."""
 
 from ..spec.formats import BLOCK_FORMATS
+from .beyond_range import saturates
 from .block_sweep import BlockLoss, BlockLosses, block_loss, block_sweep
 from .convert_and_measure import Loss, measure
 from .error_stats import CHUNK, ErrorStats, error_statistics
-from .saturation import saturates
 from .scale_curve import ScaleCurve, ScalePoint, scale_curve
 
 __all__ = [

@@ -30,9 +30,9 @@ from ..spec.formats import (
 )
 from ..spec.scalar_arguments import shown
 from ..spec.scale_rules import BlockRuleName
+from .beyond_range import saturates
 from .convert_and_measure import on_host
 from .error_stats import error_statistics
-from .saturation import saturates
 
 __all__ = ["ScaleCurve", "ScalePoint", "scale_curve"]
 

@@ -10,9 +10,9 @@ from numpy import ndarray
 from ..arrays.libraries import Array, match_library, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.backend_choice import dispatch
-from ..backends.call_cache import MX, CallKey, run_known
 from ..backends.jobs import block_job
 from ..backends.mx_nvfp4_blocks import decode_elements
+from ..backends.prepared_calls import MX, CallKey, run_known
 from ..plans.block_plan import (
     block_axis,
     check_scale_shape,
@@ -116,10 +116,12 @@ def mx_quantize(
     >>> lp.mx_dequantize(elements, scales, block_size=4).tolist()
     [0.0, -1.0, 4.0, 12.0, nan, nan, nan]
     """
-    given = to, axis, block_size, scale_rule, rounding, seed, random_bits, offset, specials, swizzled, packed
+    given = to, axis, block_size, scale_rule, rounding, random_bits, specials, swizzled, packed
     in_numpy = type(x) is ndarray
-    if (in_numpy or not transformed()) and (known := run_known(MX, x, given, None, out)) is not None:
-        return known[0], known[1]
+    if in_numpy or not transformed():
+        known = run_known(MX, x, given, None, out, (seed, offset))
+        if known is not None:
+            return known[0], known[1]
     options = {
         "axis": axis, "block_size": block_size, "scale_rule": scale_rule, "rounding": rounding, "seed": seed,
         "random_bits": random_bits, "offset": offset, "specials": specials, "swizzled": swizzled, "packed": packed,

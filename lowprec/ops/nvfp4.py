@@ -15,10 +15,10 @@ from ..arrays.libraries import Array, has_host_memory, is_traced, match_library,
 from ..arrays.storage_dtypes import format_of
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.backend_choice import dispatch
-from ..backends.call_cache import NVFP4, CallKey, run_known
 from ..backends.cublas_scale_order import unswizzle
 from ..backends.jobs import block_job
 from ..backends.mx_nvfp4_blocks import block_scales, decode_elements
+from ..backends.prepared_calls import NVFP4, CallKey, run_known
 from ..backends.scales_for_kernels import plain_operand
 from ..plans.block_plan import (
     block_axis,
@@ -123,10 +123,10 @@ def nvfp4_quantize(
     >>> lp.nvfp4_dequantize(elements, scales, global_scale, block_size=4).tolist()
     [0.5, -1.0, 3.0, 0.25, 96.0, 0.0, -24.0, 48.0]
     """
-    given = axis, block_size, scale_rule, rounding, seed, random_bits, offset, specials, swizzled, packed
+    given = axis, block_size, scale_rule, rounding, random_bits, specials, swizzled, packed
     in_numpy = type(x) is ndarray
     if in_numpy or not transformed():
-        known = run_known(NVFP4, x, given, global_scale, out)
+        known = run_known(NVFP4, x, given, global_scale, out, (seed, offset))
         if known is not None:
             return known[0], known[1], known[2]
     options = {

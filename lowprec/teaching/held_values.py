@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..reference.exact_values import Value, binade_of, decode
+from ..reference.values import Value, binade_of, decode
 from ..spec.formats import Format, Kind, as_format
 from ..spec.memo import CACHED
 from ..spec.operator_versions import NEWEST, check_type

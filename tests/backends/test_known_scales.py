@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -12,8 +13,8 @@ from support.exact_scales import finite, grouped, scale_code
 from support.optional import optional
 
 import lowprec as lp
-from lowprec.backends import call_cache
-from lowprec.backends.call_cache import ABSMAX, MINMAX, MX, NVFP4
+from lowprec.backends import prepared_calls
+from lowprec.backends.prepared_calls import ABSMAX, MINMAX, MX, NVFP4
 
 torch: Any = optional("torch")
 
@@ -40,7 +41,7 @@ def forgotten() -> None:
 def known(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Give, for each call in order, whether it was carried out as one that came before."""
     seen: list[bool] = []
-    original = call_cache.run_known
+    original = prepared_calls.run_known
 
     def run(*args: Any) -> Any:
         result = original(*args)
@@ -114,6 +115,11 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "nvfp4 integer": lambda x: lp.nvfp4_quantize(x, global_scale=3, packed=True),
     "nvfp4 tiny": lambda x: lp.nvfp4_quantize(x, global_scale=1e-44),
     "nvfp4 ignore": lambda x: lp.nvfp4_quantize(x, specials="ignore"),
+    "nvfp4 inverse": lambda x: lp.nvfp4_quantize(x, scale_rule="transformer_engine"),
+    "nvfp4 inverse of a number": lambda x: lp.nvfp4_quantize(x, global_scale=0.3, scale_rule="transformer_engine"),
+    "nvfp4 inverse of tiny": lambda x: lp.nvfp4_quantize(x, global_scale=1e-44, scale_rule="transformer_engine"),
+    "mx stochastic": lambda x: lp.mx_quantize(x, packed=True, rounding="stochastic", seed=7, offset=3),
+    "nvfp4 stochastic": lambda x: lp.nvfp4_quantize(x, rounding="stochastic", seed=(1 << 64) - 1, random_bits=8),
 }
 
 
@@ -171,6 +177,26 @@ def test_what_a_known_call_does_not_take(known: list[bool]) -> None:
             lp.nvfp4_quantize(x, global_scale=array)
 
 
+def test_known_blocks_take_any_seed(known: list[bool]) -> None:
+    x = np.linspace(-3, 5, 64, dtype=np.float32).reshape(2, 32)
+    streams = [(0, 0), (3, 0), (3, 5), ((1 << 64) - 1, (1 << 63) - 1), (np.int64(3), 5), (3, np.int64(5))]
+    for call in (lp.mx_quantize, lp.nvfp4_quantize):
+        calls = [partial(call, rounding="stochastic", seed=seed, offset=offset) for seed, offset in streams]
+        expected = [general(one, [x])[0] for one in calls]
+        calls[0](x)
+        known.clear()
+        assert [plain(one(x)) for one in calls] == expected
+        assert known == [True] * 4 + [False] * 2
+        assert len({repr(one) for one in expected}) == 4
+        for stream in ({}, {"seed": None}, {"seed": -1}, {"seed": 1 << 64}, {"seed": 0.5}, {"seed": 1, "offset": -1}):
+            with pytest.raises((ValueError, TypeError), match=r"`(seed|offset)` must"):
+                call(x, rounding="stochastic", **stream)
+        call(x)
+        for stream in ({"seed": 1}, {"offset": 1}, {"offset": False}):
+            with pytest.raises((ValueError, TypeError), match=r"`(seed|offset|rounding)` must"):
+                call(x, **stream)
+
+
 def test_results_are_the_callers_own() -> None:
     x = np.linspace(-3, 5, 16, dtype=np.float32)
     first = lp.nvfp4_quantize(x)
@@ -188,6 +214,8 @@ BLOCKS: dict[str, Callable[..., Any]] = {
     "mx axis": lambda x, **out: lp.mx_quantize(x, "float8_e4m3fn", axis=0, block_size=2, **out),
     "nvfp4": lp.nvfp4_quantize,
     "nvfp4 factor": lambda x, **out: lp.nvfp4_quantize(x, global_scale=0.1, packed=True, **out),
+    "nvfp4 inverse": lambda x, **out: lp.nvfp4_quantize(x, scale_rule="transformer_engine", **out),
+    "nvfp4 stochastic": lambda x, **out: lp.nvfp4_quantize(x, rounding="stochastic", seed=9, **out),
 }
 
 

@@ -83,7 +83,7 @@ def test_back_changes_no_link(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_long_visit_keeps_no_more_than_a_short_one() -> None:
-    test = AppTest.from_file(str(FOLDER / "app.py"), default_timeout=60).run()
+    test = AppTest.from_file(str(FOLDER / "shared/app.py"), default_timeout=60).run()
 
     def go_to(path: str) -> None:
         test.query_params.clear()

@@ -31,7 +31,7 @@ def test_each_page_alone(name: str) -> None:
 
 
 def test_the_router_leads_to_every_page() -> None:
-    test = healthy(AppTest.from_file(str(FOLDER / "app.py"), default_timeout=60).run())
+    test = healthy(AppTest.from_file(str(FOLDER / "shared/app.py"), default_timeout=60).run())
     assert not test.title  # the script of the page leads to the first
     for row in PAGES:
         healthy(turn_to(test, row.path).run())
@@ -72,7 +72,9 @@ def test_the_binade_of_a_code_is_marked(name: str, at: str, first: str) -> None:
 def test_a_saved_chart_has_a_name() -> None:
     """Its own, or what its description begins with: words of up to 60 characters."""
     assert "errors" in [one["name"] for one in sent(healthy(page("errors")), "save_picture")]
-    names = [one["name"] for one in sent(healthy(page("quantize", show="side-by-side")), "save_picture")]
+    names = [
+        one["name"] for one in sent(healthy(page("quantize", origin="sampled", show="side-by-side")), "save_picture")
+    ]
     assert names == ["the-error-of-each-setting-for-elements-from-the-smallest-to"]
 
 
@@ -178,7 +180,7 @@ def test_the_table_is_downloaded_as_the_text_itself(fmt: str) -> None:
 
 
 def test_the_menu_takes_number_and_format_along() -> None:
-    test = healthy(AppTest.from_file(str(FOLDER / "app.py"), default_timeout=60).run())
+    test = healthy(AppTest.from_file(str(FOLDER / "shared/app.py"), default_timeout=60).run())
     healthy(turn_to(test, "rounding").run())
     healthy(test.text_input[0].set_value("464").run())
     healthy(test.selectbox[0].set_value("float8_e5m2").run())

@@ -16,6 +16,7 @@ cdef class ArrayCall:
     """
 
     cdef readonly tuple results
+    cdef bint seeded
     cdef int ranks[MOST_RESULTS]
     cdef cnp.npy_intp lengths[MOST_RESULTS][KEY_RANK]
     cdef Py_ssize_t sizes[MOST_RESULTS]  # in bytes
@@ -31,7 +32,7 @@ cdef class ArrayCall:
                 self.sizes[index] *= length
 
     cdef int carry_out(
-        self, const char *x, const char *factor, number, char **results, int n_threads,
+        self, const char *x, const char *factor, number, stream_t stream, char **results, int n_threads,
     ) except -1:
         # `factor` is an operand, or NULL where it is a number, or None. 0, with nothing done, where it needs checks
         # that raise errors.
@@ -55,7 +56,7 @@ cdef class ArrayCall:
             return <char *>view.tensor.memory
         return NULL
 
-    def run(self, x, factor, out, int n_threads) -> tuple | None:
+    def run(self, x, factor, seed, offset, out, int n_threads) -> tuple | None:
         """Return the results for a NumPy array or a tensor of torch, the tuple `out` or new arrays.
 
         None, with nothing done, where the general way has to be taken: an array is not dense in native byte order and
@@ -68,6 +69,8 @@ cdef class ArrayCall:
         cdef bint is_array = type(x) is cnp.ndarray
         cdef Py_ssize_t size = 0
         cdef int index, other
+        if not takes_stream(self.seeded, seed, offset):
+            return None
         factor = as_operand(factor)
         if is_array:
             if not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>x):
@@ -110,7 +113,9 @@ cdef class ArrayCall:
                 for other in range(index):
                     if not are_apart(memory[index], self.sizes[index], memory[other], self.sizes[other]):
                         return None
-        if not self.carry_out(source, operand, factor, memory, n_threads):
+        if not self.carry_out(
+            source, operand, factor, stream_t(seed, offset) if self.seeded else stream_t(0, 0), memory, n_threads,
+        ):
             return None
         if out is not None and not is_array:
             for result in made:
@@ -205,7 +210,7 @@ cdef class ScaleCall(ArrayCall):
             self.most = max(self.most, self.count)
 
     cdef int carry_out(
-        self, const char *x, const char *factor, number, char **results, int n_threads,
+        self, const char *x, const char *factor, number, stream_t stream, char **results, int n_threads,
     ) except -1:
         # Two buffers for each end, in turn, and one for what a step has of the other end; then float64 and codes.
         cdef Py_ssize_t size = (self.most * self.item + 7) // 8 * 8
@@ -322,26 +327,30 @@ cdef class BlockCall(ArrayCall):
     ):
         ArrayCall.__init__(self, results)
         self.program, self.load, self.formula, self.single = program, load, formula, single
+        self.seeded = program.steps.is_random
         self.spread.outer, self.spread.length, self.spread.inner, self.spread.block = spread
         self.bits, self.mask, self.last = code
         if len(results) != (2 if formula is None else 3):
             raise ValueError(f"`results` must be elements, scales, and a global scale if any; got {results}")
 
     cdef int carry_out(
-        self, const char *x, const char *factor, number, char **results, int n_threads,
+        self, const char *x, const char *factor, number, stream_t stream, char **results, int n_threads,
     ) except -1:
         cdef const range_step_t *spread = &self.spread
         cdef Py_ssize_t n = spread.outer * spread.length * spread.inner
         cdef Py_ssize_t blocks = (spread.length + spread.block - 1) // spread.block
+        cdef const block_params_t *params = &self.program.steps.params
         cdef uint64_t code = 0
         cdef float global_scale = 1
+        cdef float start = 1
         cdef double largest
         cdef int width = 0 if self.bits == 8 else 1 if self.bits == 16 else 2
+        cdef bint given = factor != NULL or number is not None
         cdef lp_mode mode
         if self.formula is not None:
             if factor != NULL:
                 memcpy(&global_scale, factor, 4)
-            elif number is not None:
+            elif given:
                 if type(number) is int and not -LARGEST_INT <= number <= LARGEST_INT:
                     return 0
                 largest = number
@@ -352,20 +361,25 @@ cdef class BlockCall(ArrayCall):
                 with nogil:
                     code = largest_code(ranges_in_use[width][0], self.bits // 8, self.mask, self.last, x, n, n_threads)
                 if self.load is None:
-                    memcpy(&global_scale, &code, 4)
+                    memcpy(&start, &code, 4)
                 else:
-                    run_dense(self.load, <const uint8_t *>&code, <uint8_t *>&global_scale, 1, None, 1)
-                largest = global_scale
-                mode = lp_mode_enter()
-                self.formula.compute(NULL, &largest, 1, &global_scale, NULL)
-                lp_mode_leave(mode)
-            if not 0 < global_scale < INFINITY:
+                    run_dense(self.load, <const uint8_t *>&code, <uint8_t *>&start, 1, None, 1)
+                largest = start
+            if given and not 0 < global_scale < INFINITY:
                 return 0
+            mode = lp_mode_enter()
+            if given:
+                start = start_of_scale(global_scale, params)
+            elif params.quotient_rule == TRANSFORMER_ENGINE:
+                start = start_of_largest(start, params)
+            else:
+                self.formula.compute(NULL, &largest, 1, &start, NULL)
+            global_scale = scale_of_start(start, params)
+            lp_mode_leave(mode)
             memcpy(results[2], &global_scale, 4)
         quantize_memory(
             self.program, self.load, <const uint8_t *>x, n * self.bits // 8, <uint8_t *>results[0],
             (n * self.program.steps.bits + 7) // 8, <uint8_t *>results[1], spread.outer * blocks * spread.inner,
-            spread.outer, spread.length, spread.inner, spread.block, global_scale, stream_t(0, 0),
-            n_threads,
+            spread.outer, spread.length, spread.inner, spread.block, start, stream, n_threads,
         )
         return 1

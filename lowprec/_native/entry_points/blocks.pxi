@@ -130,13 +130,12 @@ def compare_blocks(str kind not None, Program load, const uint8_t[::1] src, cons
 
 
 # The entry point of MX and NVFP4 blocks: scales and elements in one pass over memory, blocks over threads.
-from lowprec._native.block_types cimport (
-    block_params_t, block_slots_t, clear_codes_t, drop_negative_zero_t, find_codes_t, find_scales_t, mark_nan_t,
-    raise_columns_t, to_integers_t, whole_blocks_t,
-)
-
 cdef extern from "scalar_block_kernels.h" nogil:
+    const int32_t TRANSFORMER_ENGINE "LP_TRANSFORMER_ENGINE"
     void start_scales "lp_start_scales" (block_params_t *p, float start) noexcept
+    float start_of_scale "lp_start_of_scale" (float scale, const block_params_t *p) noexcept
+    float start_of_largest "lp_start_of_largest" (float largest, const block_params_t *p) noexcept
+    float scale_of_start "lp_scale_of_start" (float start, const block_params_t *p) noexcept
 
 cdef enum:
     MAGNITUDE = 0x7fffffff
@@ -226,7 +225,7 @@ cdef class BlockProgram:
         self.steps.negative_zero = negative_zero
         self.steps.pack = loop_index[pack] if pack is not None else NO_LOOP
         self.steps.bits, self.steps.group = bits, group
-        self.steps.whole = not is_random and pack in (None, "pack4")
+        self.steps.whole = pack in (None, "pack4")
 
 
 cdef void write_codes(
@@ -290,7 +289,8 @@ cdef Py_ssize_t quantize_whole(
         x = load_tile(job.load, job.src, start, count * job.block, tiles)
     return whole_blocks_in_use(
         x, job.scales + outer * job.blocks + first, job.elements + start * steps.bits // 8, count, ahead, steps.kind,
-        job.block, steps.pack != NO_LOOP, steps.integers, steps.negative_zero, &steps.params)
+        job.block, steps.pack != NO_LOOP, steps.integers, steps.negative_zero, job.stream.seed,
+        job.stream.position + start, &steps.params)
 
 
 cdef void quantize_row(

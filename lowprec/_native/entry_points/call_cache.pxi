@@ -185,11 +185,9 @@ cdef class HostCall:
 
     cdef Program seeded_program(self, seed, offset):
         # The program with its random numbers; None where a seed is missing, out of range or of another kind.
-        if not self.seeded:
-            return self.program if seed is None and type(offset) is int and offset == 0 else None
-        if type(seed) is not int or type(offset) is not int or not (0 <= seed < 1 << 64 and 0 <= offset < 1 << 63):
+        if not takes_stream(self.seeded, seed, offset):
             return None
-        return self.program.with_stream(seed, offset)
+        return self.program.with_stream(seed, offset) if self.seeded else self.program
 
     cdef int carry_out(
         self, Program program, const char *x, Py_ssize_t n, const char *scale, const char *zero, scale_number,
@@ -363,6 +361,13 @@ cdef class HostCall:
         ):
             return result
         return None
+
+
+cdef inline bint takes_stream(bint seeded, seed, offset):
+    # Whether a seed and an offset are those of a call with random numbers, or of one without.
+    if not seeded:
+        return seed is None and type(offset) is int and offset == 0
+    return type(seed) is int and type(offset) is int and 0 <= seed < 1 << 64 and 0 <= offset < 1 << 63
 
 
 cdef inline Py_ssize_t bytes_of(Py_ssize_t count, int bits) noexcept nogil:

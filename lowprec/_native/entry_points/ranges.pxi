@@ -45,9 +45,6 @@ def find_ranges(
 
 
 # The formulas of scales: what the largest magnitudes of elements become, or both ends of their ranges.
-from libc.float cimport FLT_MAX
-from libc.math cimport rint
-
 cdef enum:
     SYMMETRIC = 0
     POWER = 1

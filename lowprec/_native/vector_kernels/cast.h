@@ -6,7 +6,6 @@
    by `fits` whether they handle these; `plain` chooses one of two texts, and is a constant of the caller. */
 #pragma once
 #include "scalar_kernels.h"
-#include "scalar_kernels.h"
 #include "instruction_sets/vectors.h"
 
 #if LP_VECTORS

@@ -65,11 +65,13 @@ static ptrdiff_t lp_encode_q8_0(const float *s, uint8_t *d, ptrdiff_t n) {
                 const lp_ints half = bits_or(bits_and(bits_of_floats(p), ints_all(LP_SIGN)), ints_all(0x3effffff));
                 q[j] = ints_truncated(floats_add(p, floats_of_bits(half)));
             }
-            bits_store(b.codes + i, lp_bytes_of_ints(q));
+            /* a group of more than one block has bytes between its halves */
+            uint8_t *codes = LP_WIDTH > LP_GGML ? b.codes + i : d + (2 + LP_GGML) * block + 2 + i % LP_GGML;
+            bits_store(codes, lp_bytes_of_ints(q));
         }
         for (int i = 0; i < LP_LANES; i++, d += 2 + LP_GGML) {
             memcpy(d, b.half + i, 2);
-            memcpy(d + 2, b.codes + LP_GGML * i, LP_GGML);
+            if (LP_WIDTH > LP_GGML) memcpy(d + 2, b.codes + LP_GGML * i, LP_GGML);
         }
     }
     return done;

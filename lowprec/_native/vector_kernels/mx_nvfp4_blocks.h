@@ -3,6 +3,7 @@
 #pragma once
 #include "scalar_block_kernels.h"
 #include "vector_kernels/quantize.h"
+#include "vector_kernels/round.h"
 
 /* The kinds of scales: powers of two, quotients by which elements are divided, those with whose inverse they are
    multiplied. */
@@ -215,10 +216,75 @@ LP_VECTOR void lp_write_block_codes(
     }
 }
 
+/* ---- with random numbers ----------------------------------------------------------------------------------------- */
+
+/* The slots of the elements of some blocks; the sums that round them are those of round.h. Bits far below the random
+   ones change no code: `fits` says that there are such. */
+typedef struct {
+    lp_rounding rounding;
+    lp_keys keys;
+    u32 slot_bits;
+    u64 position; /* of the first element */
+} lp_block_numbers;
+
+LP_VECTOR lp_block_numbers lp_block_numbers_of(const block_params_t *p, u64 seed, u64 position) {
+    lp_block_numbers r;
+    params_t t;
+    memset(&t, 0, sizeof t);
+    t.round_smallest_normal = (u32)p->smallest_normal;
+    t.round_factor = lp_bits(p->factor);
+    t.round_keep = p->keep;
+    t.round_increment = p->increment;
+    t.round_increment_negative = p->increment + p->increment_change;
+    t.round_odd_bit = p->odd_increment ? 1u << p->odd_bit : 0;
+    t.round_odd_increment = p->odd_increment;
+    t.round_slot_shift = p->slot_shift;
+    t.round_random_shift = p->random_shift;
+    t.round_slot_bits = p->slot_bits;
+    t.round_cap = t.round_cap_negative = lp_fixed_point(p->most, p->smallest_normal, p->factor) >> p->keep;
+    t.round_rare = 0x7ffe; /* no code */
+    t.round_sign = p->sign_mask;
+    r.rounding = lp_random_rounding_of(&t, 8, 0);
+    r.rounding.fits &= p->random_shift > 1 && p->zero_sign != 0 && p->sign_mask != 0;
+    r.rounding.rule = NULL;
+    r.keys = lp_keys_of(seed);
+    r.slot_bits = p->slot_bits;
+    r.position = position;
+    return r;
+}
+
+/* One function for all: what takes long is the making of the numbers. */
+static __attribute__((noinline)) void lp_write_random_block_codes(
+    int divides, int block, int pack, int count, const float *x, const lp_block_factors *f, const lp_block_writer *b,
+    const lp_block_numbers *r, uint8_t *d
+) {
+    uint32_t slots[LP_SOME_BLOCKS * 32];
+    const int item = (int)r->slot_bits / 8;
+    lp_slots_by(slots, r->position, count * block, &r->keys, r->slot_bits);
+    for (int at = 0; at < count * block; at += LP_WIDTH) {
+        const void *here = (const char *)slots + at * item;
+        lp_float_group q;
+        lp_words code[2];
+        for (int j = 0; j < 4; j++) {
+            const int i = at + LP_LANES * j;
+            const lp_floats y = floats_load(x + i), by = floats_all(f->whole[(unsigned)i / (unsigned)block]);
+            q.v[j] = divides ? floats_divide(y, by) : floats_multiply(y, by);
+        }
+        if (item == 2) lp_round_integers(8, 0, 16, &q, here, code, &r->rounding);
+        else if (item == 1) lp_round_integers(8, 0, 8, &q, here, code, &r->rounding);
+        else lp_round_integers(8, 0, 32, &q, here, code, &r->rounding);
+        const lp_bytes found = lp_bytes_of_codes(code);
+        const lp_byte_mask zeros = bytes_equal(found, b->negative_zero);
+        const lp_bytes codes = b->drops ? bytes_select(zeros, bytes_all(0), found) : found;
+        if (pack) bytes_store_pairs(d + at / 2, codes);
+        else bits_store(d + at, codes);
+    }
+}
+
 /* Quantize `count` blocks, a multiple of LP_LANES; return 0 where NaN or Inf is among the numbers or the factors. */
 LP_VECTOR int lp_quantize_some(
     int kind, int pack, int count, const float *x, uint8_t *scales, uint8_t *d, const lp_block_writer *b,
-    const block_params_t *p
+    const lp_block_numbers *r, const block_params_t *p
 ) {
     const int block = kind == LP_POWERS ? 32 : 16;
     lp_block_factors f;
@@ -233,14 +299,16 @@ LP_VECTOR int lp_quantize_some(
         if (kind == LP_PRODUCTS) most = ints_max_signed(most, bits_of_floats(factors));
         ints_store_bytes(scales + i, codes);
         floats_store(f.whole + i, factors);
-        if (kind != LP_QUOTIENTS) continue;
+        if (kind != LP_QUOTIENTS || r) continue;
         lp_split by;
         in_reach &= lp_blocks_in_reach(largest, factors, &by);
         floats_store(f.high + i, by.high);
         floats_store(f.low + i, by.low);
     }
     if (ints_any(ints_greater_signed(most, ints_all(LP_INF - 1)))) return 0;
-    if (kind == LP_QUOTIENTS) {
+    if (r) {
+        lp_write_random_block_codes(kind == LP_QUOTIENTS, block, pack, count, x, &f, b, r, d);
+    } else if (kind == LP_QUOTIENTS) {
         if (in_reach && b->even && p->zero_sign) lp_write_block_codes(LP_BY_SPLIT, block, 1, pack, count, x, &f, b, d);
         else lp_write_block_codes(LP_BY_DIVISION, block, 0, pack, count, x, &f, b, d);
     } else if (kind == LP_POWERS && !pack && b->integers) {
@@ -255,7 +323,7 @@ LP_VECTOR int lp_quantize_some(
 
 LP_VECTOR ptrdiff_t lp_quantize_blocks(
     int kind, int pack, const float *x, uint8_t *scales, uint8_t *d, ptrdiff_t count, ptrdiff_t ahead,
-    const lp_block_writer *b, const block_params_t *p
+    const lp_block_writer *b, lp_block_numbers *r, const block_params_t *p
 ) {
     const int block = kind == LP_POWERS ? 32 : 16, size = LP_SOME_BLOCKS * block / (pack ? 2 : 1);
     ptrdiff_t done = 0;
@@ -264,7 +332,8 @@ LP_VECTOR ptrdiff_t lp_quantize_blocks(
             for (int i = 0; i < LP_SOME_BLOCKS * block; i += LP_LINE / 4) __builtin_prefetch(x + LP_AHEAD + i);
             for (int i = 0; i < size; i += LP_LINE) __builtin_prefetch(d + (pack ? LP_AHEAD / 2 : LP_AHEAD) + i, 1);
         }
-        if (!lp_quantize_some(kind, pack, LP_SOME_BLOCKS, x, scales + done, d, b, p)) return done;
+        if (!lp_quantize_some(kind, pack, LP_SOME_BLOCKS, x, scales + done, d, b, r, p)) return done;
+        if (r) r->position += (u64)(LP_SOME_BLOCKS * block);
     }
     if (done == count) return done;
     float rest[LP_SOME_BLOCKS * 32];
@@ -272,7 +341,7 @@ LP_VECTOR ptrdiff_t lp_quantize_blocks(
     const int left = (int)(count - done), whole = (left + LP_LANES - 1) / LP_LANES * LP_LANES;
     memset(rest + left * block, 0, (size_t)((whole - left) * block) * sizeof(float));
     memcpy(rest, x, (size_t)(left * block) * sizeof(float));
-    if (!lp_quantize_some(kind, pack, whole, rest, rest_scales, codes, b, p)) return done;
+    if (!lp_quantize_some(kind, pack, whole, rest, rest_scales, codes, b, r, p)) return done;
     memcpy(scales + done, rest_scales, (size_t)left);
     memcpy(d, codes, (size_t)(left * block / (pack ? 2 : 1)));
     return count;
@@ -280,29 +349,37 @@ LP_VECTOR ptrdiff_t lp_quantize_blocks(
 
 /* Quantize blocks from the first one on, up to some of which one has NaN or Inf; return how many, which are none where
    the format, the rounding or the block is another one. Packed codes have 4 bits; `ahead` elements from x on may be
-   prefetched. */
+   prefetched; `position` is that of the first element in the stream of the seed, where slots have bits. */
 static ptrdiff_t lp_whole_blocks(
     const float *x, uint8_t *scales, uint8_t *d, ptrdiff_t count, ptrdiff_t ahead, int kind, ptrdiff_t block, int pack,
-    int integers, int negative_zero, const block_params_t *p
+    int integers, int negative_zero, u64 seed, u64 position, const block_params_t *p
 ) {
     const lp_block_writer b = lp_block_writer_of(p, integers, negative_zero);
-    if (!b.fits || block != (kind == LP_POWERS ? 32 : 16) || (pack && p->sign_mask != 8)) return 0;
+    lp_block_numbers numbers, *r = NULL;
+    if (block != (kind == LP_POWERS ? 32 : 16) || (pack && p->sign_mask != 8)) return 0;
+    if (p->slot_bits) {
+        numbers = lp_block_numbers_of(p, seed, position);
+        if (!numbers.rounding.fits || integers) return 0;
+        r = &numbers;
+    } else if (!b.fits) {
+        return 0;
+    }
     if (kind == LP_POWERS)
-        return pack ? lp_quantize_blocks(LP_POWERS, 1, x, scales, d, count, ahead, &b, p)
-                    : lp_quantize_blocks(LP_POWERS, 0, x, scales, d, count, ahead, &b, p);
+        return pack ? lp_quantize_blocks(LP_POWERS, 1, x, scales, d, count, ahead, &b, r, p)
+                    : lp_quantize_blocks(LP_POWERS, 0, x, scales, d, count, ahead, &b, r, p);
     if (kind == LP_QUOTIENTS)
-        return pack ? lp_quantize_blocks(LP_QUOTIENTS, 1, x, scales, d, count, ahead, &b, p)
-                    : lp_quantize_blocks(LP_QUOTIENTS, 0, x, scales, d, count, ahead, &b, p);
-    return pack ? lp_quantize_blocks(LP_PRODUCTS, 1, x, scales, d, count, ahead, &b, p)
-                : lp_quantize_blocks(LP_PRODUCTS, 0, x, scales, d, count, ahead, &b, p);
+        return pack ? lp_quantize_blocks(LP_QUOTIENTS, 1, x, scales, d, count, ahead, &b, r, p)
+                    : lp_quantize_blocks(LP_QUOTIENTS, 0, x, scales, d, count, ahead, &b, r, p);
+    return pack ? lp_quantize_blocks(LP_PRODUCTS, 1, x, scales, d, count, ahead, &b, r, p)
+                : lp_quantize_blocks(LP_PRODUCTS, 0, x, scales, d, count, ahead, &b, r, p);
 }
 #else
 static ptrdiff_t lp_whole_blocks(
     const float *x, uint8_t *scales, uint8_t *d, ptrdiff_t count, ptrdiff_t ahead, int kind, ptrdiff_t block, int pack,
-    int integers, int negative_zero, const block_params_t *p
+    int integers, int negative_zero, u64 seed, u64 position, const block_params_t *p
 ) {
     (void)x, (void)scales, (void)d, (void)count, (void)ahead, (void)kind, (void)block, (void)pack, (void)integers;
-    (void)negative_zero, (void)p;
+    (void)negative_zero, (void)seed, (void)position, (void)p;
     return 0;
 }
 #endif

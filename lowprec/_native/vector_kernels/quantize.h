@@ -75,7 +75,7 @@ LP_VECTOR void lp_check_columns(lp_scaling *f, int divides, ptrdiff_t n) {
 LP_VECTOR void lp_prepare_columns(lp_scaling *f, int divides, ptrdiff_t at) {
     for (int j = 0; j < 4; j++) {
         f->scale_of[j] = floats_load(f->scale + at + LP_LANES * j);
-        if (f->zero) f->zero_of[j] = floats_load(f->zero + at + LP_LANES * j);
+        f->zero_of[j] = f->zero ? floats_load(f->zero + at + LP_LANES * j) : floats_all(0);
         if (divides) {
             const lp_floats scale = f->scale_of[j], reciprocal = floats_load(f->reciprocal + at + LP_LANES * j);
             const lp_floats rest = floats_subtract_product(floats_all(1), reciprocal, scale);

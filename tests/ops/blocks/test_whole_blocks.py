@@ -120,6 +120,26 @@ def test_rounding_as_from_float64(specials: str) -> None:
 
 
 @pytest.mark.usefixtures("_tier")
+@pytest.mark.parametrize("random_bits", [1, 7, 8, 9, 16, 18, 20])
+@pytest.mark.parametrize("rounding", ["stochastic", "stochastic_b", "stochastic_c"])
+def test_random_numbers(rounding: str, random_bits: int) -> None:
+    options: dict[str, Any] = {"rounding": rounding, "random_bits": random_bits, "seed": random_bits, "offset": 3}
+    x = numbers(32, random_bits).reshape(12, -1)
+    x[8, 70], x[9, 500] = np.nan, -np.inf
+    for element in (*ELEMENTS, "float8_e4m3fnuz", "int8"):
+        wanted = lp.mx_quantize(x.astype(np.float64), element, **options)  # composed of casts
+        assert list(map(codes, lp.mx_quantize(x, element, **options))) == list(map(codes, wanted))
+    tier = _kernels.isa()
+    for number, rule in enumerate(RULES):
+        of_rule = {**options, "scale_rule": rule, "global_scale": SCALES[number], "packed": number % 2 == 0}
+        for source in (np.float32, ml_dtypes.bfloat16):
+            found = lp.nvfp4_quantize(x.astype(source), **of_rule)
+            _kernels.use_isa("base")  # an element at a time
+            assert list(map(codes, found)) == list(map(codes, lp.nvfp4_quantize(x.astype(source), **of_rule)))
+            _kernels.use_isa(tier)
+
+
+@pytest.mark.usefixtures("_tier")
 def test_some_blocks() -> None:
     x = numbers(32, 4)[7].reshape(-1)
     elements, scales = map(codes, lp.mx_quantize(x, "float4_e2m1fn", packed=True))

@@ -1,4 +1,4 @@
-"""Calls that came before, found by dtype, shape and options, and run without checks."""
+"""What a call comes to, prepared once for the compiled call cache: its key, its program, the route of its scales."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from ..plans.scale_shapes import Groups
 from ..spec.formats import FLOAT32, FLOAT64, Format
 from ..spec.memo import CACHED
 from ..spec.operator_versions import cast_rules
-from ..spec.scale_rules import TRANSFORMER_ENGINE, global_formula
+from ..spec.rounding_modes import FIRST
+from ..spec.scale_rules import global_formula
 from .ggml_blocks import to_single
 from .jobs import BlockJob, Job
 from .kernels_of_plan import make_program
@@ -52,6 +53,9 @@ CASTS = _kernels.CallCache(CACHED, shared, by_shape=False)
 
 QUANTIZED = _kernels.CallCache(CACHED, shared, by_shape=True)
 DEQUANTIZED = _kernels.CallCache(CACHED, shared, by_shape=True)
+
+_NO_STREAM = None, FIRST
+"""The seed and the offset of calls without random numbers."""
 
 _MOST_AXES = 8
 """Axes of a result whose shape is a part of the call."""
@@ -105,8 +109,7 @@ def run_call(job: Job) -> Any:
             key.calls.remember(x, scale, zero_point, key.options, call)
     if call is None:
         return None
-    seed, offset = (None, 0) if stream is None else stream
-    return shared(math.prod(job.values_shape), call.run, x, scale, zero_point, seed, offset, job.out)
+    return shared(math.prod(job.values_shape), call.run, x, scale, zero_point, *(stream or _NO_STREAM), job.out)
 
 
 def _plain(operand: Any) -> Any:
@@ -187,12 +190,13 @@ _Options = tuple[Any, ...]
 
 
 def run_known(
-    calls: _kernels.CallCache, x: Any, options: _Options, factor: Any = None, out: Any = None
-) -> tuple[Any, ...] | None:
+    calls: _kernels.CallCache, x: Any, options: _Options, factor: Any = None, out: Any = None,
+    stream: tuple[Any, Any] = _NO_STREAM,
+) -> tuple[Any, ...] | None:  # fmt: skip
     """Carry out a call on a NumPy array or a torch tensor where one of its kind came before; else return None.
 
-    `factor` is the operand that some calls have, `out` is where the results go. Of tensors the caller has checked that
-    torch traces and transforms nothing.
+    `factor` is the operand that some calls have, `out` is where the results go, `stream` the seed and the offset. Of
+    tensors the caller has checked that torch traces and transforms nothing.
     """
     is_array = type(x) is np.ndarray
     if not is_array and not is_torch(x):
@@ -200,7 +204,8 @@ def run_known(
     call = calls.find(x, factor, None, options)
     if call is None:
         return None
-    results: tuple[Any, ...] | None = shared(x.size if is_array else x.numel(), call.run, x, factor, out)
+    n = x.size if is_array else x.numel()
+    results: tuple[Any, ...] | None = shared(n, call.run, x, factor, *stream, out)
     return results
 
 
@@ -260,7 +265,7 @@ def run_block_call(job: BlockJob) -> tuple[Any, ...] | None:
         return None
     if has_names:
         key.calls.remember(x, key.scale, None, key.options, call)
-    return shared(math.prod(x.shape), call.run, x, job.global_scale, job.out)
+    return shared(math.prod(x.shape), call.run, x, job.global_scale, *(job.stream or _NO_STREAM), job.out)
 
 
 def _block_call(job: BlockJob) -> _kernels.BlockCall | None:
@@ -268,10 +273,10 @@ def _block_call(job: BlockJob) -> _kernels.BlockCall | None:
     x, plan = job.x, job.plan
     size, spread = math.prod(x.shape), job.spread
     direct = job.packed and fits_packed(plan.element, spread, job.block)
-    if size == 0 or job.swizzled or job.stream is not None or job.packed is not direct:
+    if size == 0 or job.swizzled or job.packed is not direct:
         return None
     program = block_program(plan, direct)
-    if program is None or plan.scale_rule == TRANSFORMER_ENGINE:  # which starts from an inverse
+    if program is None:
         return None
     return _kernels.BlockCall(
         tuple(job.results),

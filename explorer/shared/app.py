@@ -1,4 +1,7 @@
-"""The app: a menu and the pages, each at its own path; the bare address leads to the first, any other to a message."""
+"""The app: a menu and the pages, each at its own path; the bare address leads to the first, any other to a message.
+
+Not in the folder of `pages/`: Streamlit takes a folder of that name beside an app for pages of its own.
+"""
 
 import difflib
 from pathlib import Path
@@ -23,7 +26,7 @@ def address_of(row: Page) -> Any:
     return st.Page(run, title=row.title, icon=f":material/{row.icon}:", url_path=row.path)
 
 
-st.set_page_config(page_title="lowprec explorer", page_icon=str(Path(__file__).with_name("icon.svg")), layout="wide")
+st.set_page_config(page_title="lowprec explorer", page_icon=str(Path(__file__).parents[1] / "icon.svg"), layout="wide")
 layout.apply_styles()
 pages = {row.path: address_of(row) for row in PAGES}
 base = str(st.get_option("server.baseUrlPath")).strip("/").rpartition("/")[2]
