@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from ..reference.exact_cast import Place, goes_away, ulp
-from ..reference.exact_values import (
+from ..reference.values import (
     Value,
     binade_of,
     bracket,

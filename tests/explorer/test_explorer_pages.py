@@ -72,7 +72,9 @@ def test_the_binade_of_a_code_is_marked(name: str, at: str, first: str) -> None:
 def test_a_saved_chart_has_a_name() -> None:
     """Its own, or what its description begins with: words of up to 60 characters."""
     assert "errors" in [one["name"] for one in sent(healthy(page("errors")), "save_picture")]
-    names = [one["name"] for one in sent(healthy(page("quantize", show="side-by-side")), "save_picture")]
+    names = [
+        one["name"] for one in sent(healthy(page("quantize", origin="sampled", show="side-by-side")), "save_picture")
+    ]
     assert names == ["the-error-of-each-setting-for-elements-from-the-smallest-to"]
 
 

@@ -52,13 +52,16 @@ def entered(visit: Visit) -> Iterator[str]:
     """Enter pages, their switches of sections, and examples, each by clicks from the bare address."""
     page = visit.go("")
     titles = {page.path: page.title for page in PAGES}
-    switches = {"Arithmetic": ["One operation"], "Quantize": list(LABELS.values())}
+    switches = {"Arithmetic": ["One operation"], "Quantize": [label for label, _ in LABELS.values()]}
     for title, example in shared([*((title, None) for title in titles.values()), *((None, one) for one in EXAMPLES)]):
         if example is None:
             opened(visit, title, page.get_by_role("link", name=title, exact=True).first.click)
             yield title
             for name in switches.get(title, []):
-                page.get_by_role("radio", name=name, exact=True).click()
+                kind = (
+                    page.get_by_text(name, exact=True) if title == "Quantize" else page.get_by_role("radio", name=name)
+                )
+                kind.click()
                 visit.settle()
                 yield f"{title}, {name}"
         else:

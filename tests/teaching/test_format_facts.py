@@ -15,7 +15,7 @@ from support.p3109_names import NAMES
 import lowprec as lp
 from lowprec import reference, teaching
 from lowprec.explorer.shared.format_names import format_named
-from lowprec.reference.exact_values import number_text
+from lowprec.reference.values import number_text
 from lowprec.spec.formats import NUMERIC, Format, Kind
 from lowprec.teaching.format_facts import format_facts
 

@@ -34,7 +34,7 @@ function draw(state) {
   const index = fitting < 0 ? data.drawings.length - 1 : fitting;
   if (state.shown === index || state.dragging) return;
   const focused = root.getRootNode().activeElement?.dataset;
-  const key = focused && (focused.set ?? focused.bit ?? (focused.drag === undefined ? undefined : "drag"));
+  const key = focused && (focused.set ?? focused.bit ?? focused.key ?? (focused.drag === undefined ? undefined : "drag"));
   state.shown = index;
   state.drawing = data.drawings[index];
   const svg = document.importNode(parsed(state.drawing.svg), true);
@@ -49,8 +49,8 @@ function draw(state) {
   if (state.place !== data.drag?.start) paintPlace(state);
   saving(state);
   if (key !== undefined) {
-    [...svg.querySelectorAll("[data-set],[data-bit],[data-drag]")]
-      .find((one) => (one.dataset.set ?? one.dataset.bit ?? "drag") === key)?.focus();
+    [...svg.querySelectorAll("[data-set],[data-bit],[data-grid],[data-drag]")]
+      .find((one) => (one.dataset.set ?? one.dataset.bit ?? one.dataset.key ?? "drag") === key)?.focus();
   }
 }
 
@@ -61,6 +61,7 @@ function parsed(text) {
 function listen(state) {
   const { svg, data } = state;
   const clickable = [...svg.querySelectorAll("[data-set]")];
+  svg.querySelectorAll("[data-grid]").forEach((one, index) => listenToGrid(state, one, `grid ${index}`));
   state.bitShapes = [...svg.querySelectorAll("[data-bit]")];
   rove(clickable, (one) => set(state, one.dataset.set));
   for (const one of clickable) one.addEventListener("click", () => set(state, one.dataset.set));
@@ -113,6 +114,29 @@ function send(state, message) {
 function set(state, text) {
   const [field, value] = [text.slice(0, text.indexOf("=")), text.slice(text.indexOf("=") + 1)];
   send(state, { field, value });
+}
+
+// ---- a grid of cells, one of which is chosen
+
+function listenToGrid(state, one, key) {
+  one.dataset.key = key; // of the focus, which a new drawing keeps
+  const [field, numbers] = one.dataset.grid.split("=");
+  const [rows, columns, top, left, row, column] = numbers.split(",").map(Number);
+  const within = (place, count) => Math.max(0, Math.min(count - 1, place));
+  const choose = (down, across) => {
+    send(state, { field, value: `${top + within(down, rows)},${left + within(across, columns)}` });
+  };
+  one.addEventListener("click", (event) => {
+    const box = one.getBoundingClientRect();
+    const [down, across] = [(event.clientY - box.top) / box.height, (event.clientX - box.left) / box.width];
+    choose(Math.floor(down * rows), Math.floor(across * columns));
+  });
+  one.addEventListener("keydown", (event) => {
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    choose(row - top + step[0], column - left + step[1]);
+  });
 }
 
 // ---- bits

@@ -20,7 +20,7 @@ def states() -> Iterator[Quantize]:
 
 
 def _sweeps() -> Iterator[Quantize]:
-    sweep = Quantize(show="sweep", rows=6, columns=40)
+    sweep = Quantize(origin="sampled", show="sweep", rows=6, columns=40)
     yield from (replace(sweep, distribution=name) for name in DISTRIBUTIONS)
     yield from (replace(sweep, sweep_formats=(name,)) for name in BLOCK_FORMATS)
     yield replace(sweep, columns=200, sweep_formats=tuple(BLOCK_FORMATS), sweep_rules=SWEEP_RULES)
@@ -29,7 +29,7 @@ def _sweeps() -> Iterator[Quantize]:
 
 
 def _blocks() -> Iterator[Quantize]:
-    block = Quantize(show="block", rows=6, columns=40)
+    block = Quantize(origin="sampled", show="block", rows=6, columns=40)
     for index, fmt in enumerate(MX_FORMATS * 2):  # their number is even: the two schemes change places after half
         scheme = SCHEMES[(index + index // len(MX_FORMATS)) % 2]
         yield replace(block, scheme=scheme, fmt=fmt.name, block_index=index % 3, without_largest=index % 2 == 0)
