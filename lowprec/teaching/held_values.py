@@ -40,7 +40,7 @@ class HeldBinade(NamedTuple):
     @property
     def held(self) -> int:
         """How many of the values are held."""
-        return len(self.codes)
+        return (self.codes.stop - self.codes.start) // self.codes.step  # more than len() counts, in uint64
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ def _group(drawing: Drawing, index: int, fmt: Format, box: tuple[float, float, f
     return group
 
 
-def _ruler_axis(drawing: Drawing, left: float, right: float, top: float, bottom: float, end: int) -> None:
+def _ruler_axis(drawing: Shapes, left: float, right: float, top: float, bottom: float, end: int) -> None:
     """Write what the quarters of the ruler stand for."""
     for quarter in range(5):
         x = left + (right - left) * quarter / 4
@@ -81,7 +81,7 @@ def _marks(shapes: Shapes, one: Ruler, left: float, right: float, middle: float)
     shapes.path(d, stroke="mantissa-text", width=1.3)
 
 
-def _number(drawing: Drawing, x: float, top: float, bottom: float) -> None:
+def _number(drawing: Shapes, x: float, top: float, bottom: float) -> None:
     drawing.line(x, top, x, bottom, "accent", width=2)
 
 
@@ -100,20 +100,21 @@ def wide(fmt: Format, others: Sequence[Format], value: Value) -> Drawing:
     groups = [
         _group(drawing, index, one, (-6, 50 + _ROW * index, WIDE + 12, _ROW - 2)) for index, one in enumerate(formats)
     ]
-    bars = RangeBars(drawing, _axis(formats, value, 5), 400, 690)
+    over = drawing.group(pointer_events="none")  # a click goes to the row below
+    bars = RangeBars(over, _axis(formats, value, 5), 400, 690)
     bars.decades(top, bottom)
-    _ruler_axis(drawing, 740, WIDE - 4, top, bottom, end)
+    _ruler_axis(over, 740, WIDE - 4, top, bottom, end)
     place = _place(value)
     for index, (one, group) in enumerate(zip(formats, groups, strict=True)):
         middle = 50 + _ROW * index + _ROW / 2
         _name(group, middle - 2, one, 180, is_first=index == 0)
         group.code(190, middle + 4, _strip(one), size=13)
         bars.bar(range_of(one), middle, 20, index == 0, None if place is None else bars.x(place))
-        _marks(drawing, ruler(one, end), 740, WIDE - 4, middle)
+        _marks(over, ruler(one, end), 740, WIDE - 4, middle)
     if place is not None:
-        _number(drawing, bars.x(place), top, bottom)
+        _number(over, bars.x(place), top, bottom)
         if not value.negative and place <= end:
-            _number(drawing, 740 + (WIDE - 744) * 2 ** (place - end), top, bottom)
+            _number(over, 740 + (WIDE - 744) * 2 ** (place - end), top, bottom)
     return drawing
 
 
