@@ -7,7 +7,7 @@ from .classroom_view import NUMBER, End, Step
 
 __all__ = ["drawing"]
 
-_LEFT, _RIGHT, _WIDTH, _HEIGHT = 130, 990, 1180, 430
+_LEFT, _RIGHT, _WIDTH, _HEIGHT = 130, 990, 1180, 446
 _TOP, _BOTTOM = 140, 224
 
 
@@ -39,11 +39,13 @@ def drawing(step: Step) -> Drawing:
             centre = (left + right) / 2
             if abs(centre - x) > 170:
                 d.text(centre, _TOP + 53, f"nearer to {end.text}", size=32, anchor="middle", fill=f"{kind}-text")
+    if has_meaning:
+        d.text(middle, _TOP - 24, str(step.midpoint), size=32, anchor="middle", fill="quiet", mono=True)
     if "to upper" in step.shows:
         d.arc(x, _TOP - 6, _RIGHT - 8, _TOP - 20, 55, "accent", width=7)
     if "back" in step.shows:
-        d.arc(_RIGHT - 20, _TOP - 60, _LEFT + 8, _TOP - 24, 50, "quiet", width=5)
-        d.text((_LEFT + _RIGHT) / 2, 34, "saturate", size=32, anchor="middle", fill="quiet")
+        d.arc(_RIGHT - 6, _TOP - 34, _LEFT + 8, _TOP - 24, 50, "quiet", width=5)
+        d.text((_LEFT + _RIGHT) / 2, 26, "saturate", size=32, anchor="middle", fill="quiet")
     if "to lower" in step.shows:
         d.arc(x, _TOP - 6, _LEFT + 8, _TOP - 6, 16, "accent", width=7)
     d.circle(x, (_TOP + _BOTTOM) / 2, 24, "accent")
@@ -64,6 +66,6 @@ def drawing(step: Step) -> Drawing:
 def _code(d: Drawing, end: End, x: float) -> None:
     whole = sum(text_width(bits, 38, mono=True) + 8 for _, bits in end.bits) + 4
     centre = max(x, whole / 2)
-    d.code(centre, 374, end.bits, size=38, anchor="middle")
-    d.text(centre, 424, end.code, size=34, anchor="middle", fill="nan-text" if end.meaning else "quiet", mono=True,
+    d.code(centre, 388, end.bits, size=38, anchor="middle")
+    d.text(centre, 438, end.code, size=34, anchor="middle", fill="nan-text" if end.meaning else "quiet", mono=True,
            bold=bool(end.meaning))  # fmt: skip

@@ -63,17 +63,23 @@ def steps() -> tuple[Step, ...]:
     def step(sentence: str, following: str, *shows: str) -> Step:
         return Step(name, sentence, following, lower, upper, midpoint, frozenset(shows))
 
+    distances = f"{lower.distance} to {lower.text}, {upper.distance} to {upper.text}."
+    beyond = ("codes", "meaning", "to upper")
     return (
         step(f"{NUMBER} is not a value of {name}.", "which end is nearer?"),
-        step(f"{lower.distance} to {lower.text}, {upper.distance} to {upper.text}.", f"what is the code of {upper.text}?",
-             "distances"),
-        step(f"{upper.text} is nearer. But its code is {upper.meaning}.", "what does saturate do?",
-             "codes", "meaning", "to upper"),
-        step(f"With saturate {NUMBER} becomes {saturated}.", f"and in {other}?",
-             "codes", "meaning", "to upper", "back"),
-        Step(other, f"The next value is {above.text}: {NUMBER} becomes {result}.", "Esc opens Rounding with this number",
-             below, above, middle, frozenset({"distances", "codes", "to lower"})),
-    )  # fmt: skip
+        step(distances, f"what is the code of {upper.text}?", "distances"),
+        step(f"{upper.text} is nearer. But its code is {upper.meaning}.", "what does saturate do?", *beyond),
+        step(f"With saturate {NUMBER} becomes {saturated}.", f"and in {other}?", *beyond, "back"),
+        Step(
+            other,
+            f"The next value is {above.text}: {NUMBER} becomes {result}.",
+            "Esc opens Rounding with this number",
+            below,
+            above,
+            middle,
+            frozenset({"distances", "codes", "to lower"}),
+        ),
+    )
 
 
 def _interval(fmt: Format) -> tuple[End, End, Fraction]:

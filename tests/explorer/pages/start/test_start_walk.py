@@ -66,4 +66,39 @@ def test_the_picture_is_on_the_first_screen_of_a_telephone(visit: Visit) -> None
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     cards = [card.bounding_box() for card in page.locator(".cards a").all()]
     assert len(cards) == 10
-    assert {round(card["x"]) for card in cards if card} == {18, 201} or len({card["x"] for card in cards if card}) <= 2
+    assert len({card["x"] for card in cards if card}) <= 2  # in a row
+
+
+def test_the_lesson_is_gone_through_by_keys_without_a_run(visit: Visit) -> None:
+    page = visit.page
+    page.goto(f"{visit.address}/?classroom=1")
+    title = page.locator(".slides h1")
+    title.get_by_text("465 is not a value of float8_e4m3fn.").wait_for()
+    visit.settle()
+    said = []
+    for key in ("ArrowRight", "ArrowRight", "s", "s", "f", "f", "ArrowLeft"):
+        page.keyboard.press(key)
+        said.append((title.inner_text(), page.locator(".slides .join code").inner_text()[-1]))
+    nan, saturated = ("480 is nearer. But its code is NaN.", "3"), ("With saturate 465 becomes 448.", "4")
+    other, distances = ("The next value is 512: 465 becomes 448.", "5"), ("17 to 448, 15 to 480.", "2")
+    assert said == [distances, nan, saturated, nan, other, nan, distances]
+    assert page.url.endswith("/start?classroom=1&step=2")
+    colours = {page.locator(".slides").evaluate("one => getComputedStyle(one).backgroundColor")}
+    page.keyboard.press("d")
+    colours.add(page.locator(".slides").evaluate("one => getComputedStyle(one).backgroundColor"))
+    assert colours == {"rgb(255, 255, 255)", "rgb(20, 22, 28)"}
+    page.keyboard.press("Escape")
+    visit.address_has("/rounding?x=465")
+    assert page.locator(".slides").count() == 0
+
+
+def test_a_step_is_opened_by_its_link_and_a_wrong_one_is_told(visit: Visit) -> None:
+    page = visit.page
+    for step, sentence, problem in (
+        ("4", "With saturate 465 becomes 448.", ""),
+        ("9", "465 is not a value of float8_e4m3fn.", "step must be a number from 1 to 5. The first is shown."),
+    ):
+        page.goto(f"{visit.address}/start?classroom=1&step={step}")
+        page.locator(".slides h1").get_by_text(sentence).wait_for()
+        assert page.locator(".slides .problem").inner_text() == problem
+        visit.settle()
