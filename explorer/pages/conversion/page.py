@@ -138,10 +138,13 @@ def show(page: Controls[Conversion]) -> None:
         layout.open_in(page.state)
     with layout.more("BitCast", "the same bits as another format of the same width"):
         st.markdown(f"[BitCast's rule]({layout.OPERATOR_PAGES['BitCast']})")
-        layout.show("pages/conversion/bitcast", bitcast=bitcast)
+        if bitcast.value is not None:
+            layout.show("pages/conversion/bitcast", bitcast=bitcast)
         if readings := view.bitcastings(named.code, source, opset=page.state.opset):
             st.caption(f"The same {source.bits} bits as the other formats of that width read them:")
             layout.show("pages/conversion/bitcast_readings", bitcasts=readings)
+        if bitcast.value is None:
+            layout.show("pages/conversion/bitcast", bitcast=bitcast)
 
     st.header("Packing", anchor="packing")
     st.markdown("Codes narrower than a byte share bytes in ONNX files: the first code takes the lowest bits.")

@@ -162,7 +162,7 @@ def test_each_cast_has_a_rounding_on_the_page() -> None:
     healthy(box.set_value("to_odd").run())
     assert asked(test, "via_rounding") == "to_odd"
     assert "Through float32 the result is 1.0078125 (0x3F81), directly the same." in texts(test)
-    assert "rounding='to_odd'" in copied(test)[1]
+    assert "rounding='to_odd'" in test.code[1].value
 
 
 def test_an_example_sets_all_that_it_shows() -> None:
