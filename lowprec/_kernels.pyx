@@ -199,7 +199,7 @@ def in_default_mode(function) -> object:
         lp_mode_leave(mode)
 
 
-include "_native/entry_points/scale_of_element.pxi"
+include "_native/entry_points/scale_lookup.pxi"
 include "_native/entry_points/programs.pxi"
 include "_native/entry_points/strided_arrays.pxi"
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from ._notebook_display import aligned_table, html_block, html_lines, html_table, interval
 from .reference.exact_cast import Place, copies_bits, decide, goes_away, lots_for_upper, place_of, rules_for
-from .reference.exact_values import (
+from .reference.philox import random_word
+from .reference.values import (
     Value,
     bracket,
     decode,
@@ -20,7 +21,6 @@ from .reference.exact_values import (
     number_texts,
     signed_code,
 )
-from .reference.philox import random_word
 from .spec.format_text import code_row
 from .spec.formats import Format, Kind, NaNRule, as_format
 from .spec.operator_versions import NEWEST, check_type

@@ -42,7 +42,7 @@ from .plans.block_plan import (
     scale_shape,
 )
 from .plans.cast_plan import CAST, DECODE, ENCODE, TEXT, CastOptions, resolve, resolve_bits, resolve_unpacked
-from .plans.plan import Plan, Rule
+from .plans.plan import Method, Plan
 from .plans.quantize_plan import QuantizeOptions, absmax_formats, granularity_at, minmax_format, resolve_quantize
 from .plans.scale_shapes import scale_groups
 from .spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, Format, as_format, is_named
@@ -65,7 +65,7 @@ torch: Any = import_module("torch")
 
 
 def _empty(x: Any, plan: Plan, codes: bool = False, packed: bool = False, shape: Any = None) -> Any:
-    if plan.rule is Rule.TEXT:
+    if plan.method is Method.TEXT:
         check_takes_text(torch)
     if packed:
         return x.new_empty((packed_bytes(x.numel(), plan.target),), dtype=torch.uint8)

@@ -69,7 +69,7 @@ class CommandLine(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the sections."""
-        from lowprec.cli.entry_point import _parser
+        from lowprec.cli.command_line import _parser
 
         return [self._section(command) for command in commands_of(_parser())]
 

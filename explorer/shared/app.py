@@ -11,8 +11,10 @@ from urllib.parse import unquote, urlsplit
 import streamlit as st
 
 from lowprec.explorer.pages import PAGES
+from lowprec.explorer.pages.start import classroom
+from lowprec.explorer.pages.start.strip import opened_example
 from lowprec.explorer.shared import browser, layout
-from lowprec.explorer.shared.controls import Controls, end_of_run
+from lowprec.explorer.shared.controls import Controls, end_of_run, stop
 from lowprec.explorer.shared.menu import follow, menu
 from lowprec.explorer.shared.page import Page
 
@@ -52,9 +54,13 @@ page = st.navigation([bare, *pages.values(), *others], position="hidden")
 if page.url_path:
     st.set_page_config(page_title=f"{page.title} · lowprec explorer")
 browser.page_script(leads_to=PAGES[0].path if page == bare else None)
+if classroom.is_asked() and page != bare:
+    classroom.show()
+    stop()
 if page.url_path in pages:
     states = follow(page.url_path)
     if not st.context.is_embedded:
         menu(pages, page.url_path, states)
+        opened_example(page.url_path)
 page.run()
 end_of_run()

@@ -18,6 +18,7 @@ from .format_names import any_format, checked_name
 
 __all__ = [
     "LONGEST",
+    "OF_THE_APP",
     "checked",
     "choice",
     "choices",
@@ -32,6 +33,9 @@ __all__ = [
     "texts",
     "write",
 ]
+
+OF_THE_APP = ("example", "classroom", "step")
+"""Parts of a link that are not for the state of a page: the app reads them."""
 
 LONGEST = 4000
 """Characters of a field's text that are read."""
@@ -189,6 +193,8 @@ def read(cls: type[S], query: Mapping[str, str]) -> tuple[S, tuple[str, ...]]:
     fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
     for name, text in query.items():
         if name not in fields:
+            if name in OF_THE_APP or name in getattr(cls, "former", ()):
+                continue
             problems.append(f"This page has no {_quoted(name)} in its link; it was left out.")
             continue
         try:

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from lowprec.reference.exact_cast import Value
 from lowprec.spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32, NUMERIC
@@ -48,9 +48,14 @@ class Selection:
 
 
 class PageState:
-    """The state of a page: a frozen dataclass; one with a number or a format says so in these two methods."""
+    """The state of a page: a frozen dataclass; one with a number or a format says so in these two methods.
+
+    `former` has names that old links of the page may have; nothing is said of them.
+    """
 
     __slots__ = ()
+
+    former: ClassVar[frozenset[str]] = frozenset()
 
     def selection(self) -> Selection:
         """Return the number and the format of the page; a code counts as its value, other texts as None."""

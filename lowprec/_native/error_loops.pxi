@@ -22,7 +22,7 @@ cdef extern from * nogil:
     int32_t exceeds "lp_exceeds" (float ratio, float magnitude, float error) noexcept
     double add_square "lp_add_square" (double total, double value) noexcept
 
-cdef extern from "vector_kernels/error_stats.h" nogil:
+cdef extern from "vector_kernels/compare.h" nogil:
     ctypedef struct lp_lanes:
         int32_t *top
         int32_t *bottom

@@ -11,11 +11,11 @@ from .. import _kernels
 from ..arrays.array_memory import check_out, empty_codes, from_codes, to_codes
 from ..arrays.libraries import has_host_memory, is_torch, is_traced
 from ..arrays.torch_tensors import mark_written
-from ..plans.plan import Rule
-from .call_cache import run_block_call, run_call
+from ..plans.plan import Method
 from .jobs import BlockJob, Job
 from .kernels_of_plan import make_program
 from .mx_nvfp4_blocks import quantize_blocks
+from .prepared_calls import run_block_call, run_call
 from .scales_for_kernels import ready_scales
 from .threads import shared
 
@@ -32,7 +32,7 @@ def reads(x: Any) -> bool:
 
 def accepts(job: Job | BlockJob) -> bool:
     """Whether the elements lie in host memory."""
-    if job.later_seed is not None or (isinstance(job, Job) and job.plan.rule is Rule.TEXT):
+    if job.later_seed is not None or (isinstance(job, Job) and job.plan.method is Method.TEXT):
         return False
     return type(job.x) is np.ndarray or (reads(job.x) and not any(map(is_traced, job.arrays)))
 

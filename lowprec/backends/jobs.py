@@ -69,7 +69,7 @@ class Job:
         The dtype of the result, and whether narrow integers are sign-extended in it, where another library than that of
         `x` will hold it: the block of a lazy array, the contents of a traced one.
     key : CallKey, optional
-        Of `call_cache.py`: what names the call among those of the same functions. Those with equal ones come to the
+        Of `prepared_calls.py`: what names the call among those of the same functions. Those with equal ones come to the
         same, so that a back end may remember that.
     stream : Stream or None
         The random numbers of a stochastic plan. Elements count in C order of `values_shape`.

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from .. import _kernels
 from .._float_mode import default_mode
-from ..plans.plan import Plan, Rule, Scaling
+from ..plans.plan import Method, Plan, Scaling
 from ..spec.formats import Format, Kind, NaNRule
 from ..spec.memo import CACHED
 from ..spec.rounding_modes import Rounding
@@ -67,7 +67,7 @@ def power_loops(plan: Plan, wide: bool) -> Loops:
     """Loops to powers of two by a round_mode, for exponents that float32's are not: the range is tested before."""
     mode = {"up": "away_from_zero", "down": "toward_zero", "nearest": "nearest_away"}[plan.round_mode]
     target = plan.target
-    rounded = replace(plan, rule=Rule.ROUND, rounding=Rounding(mode, "", ""))
+    rounded = replace(plan, method=Method.ROUND, rounding=Rounding(mode, "", ""))
     numbers = rounding_numbers(rounded, DOUBLE, DOUBLE.mantissa) | {
         "round_smallest_normal": DOUBLE.word(target.smallest_normal),
         "round_last": DOUBLE.word(float(target.max)),
@@ -222,18 +222,18 @@ def _to_float(plan: Plan) -> Loops:
 def encode_loops(plan: Plan, wide: bool) -> Loops:
     """Loops from a value, float32 bits or `wide` float64, to the codes of a float target."""
     target = plan.target
-    if plan.rule is Rule.ROUND:
+    if plan.method is Method.ROUND:
         return rounding_loops(plan, wide)
     if target.bits >= 32:
         return ([] if wide == (target.bits == 64) else ["float64_to_float32" if wide else "float32_to_float64"]), {}
-    if plan.rule is Rule.POWER and not _is_power(target):
+    if plan.method is Method.POWER and not _is_power(target):
         return power_loops(plan, wide)
     names = []
     if wide:
         reaches_less = target.emin - target.mantissa_bits > 2 - FLOAT32_BIAS and target.emax < FLOAT32_BIAS
-        same = plan.limits.overflow == plan.limits.infinity and plan.rule is Rule.NEAREST_EVEN
+        same = plan.limits.overflow == plan.limits.infinity and plan.method is Method.NEAREST_EVEN
         names = ["float64_to_float32_sticky" if reaches_less and same else "float64_to_float32_odd"]
-    if plan.rule is Rule.POWER:
+    if plan.method is Method.POWER:
         return [*names, "encode_power8"], power_numbers(plan)
     if is_upper_half(target):
         return [*names, "encode_upper16"], {}
@@ -259,7 +259,7 @@ def _to_integer(plan: Plan) -> Loops:
 def from_mask(plan: Plan) -> int:
     """Return the bits of a source code that count: of an integer all, of a float tested for zero all but the sign."""
     source = plan.source
-    if plan.rule is Rule.NONZERO and source.has_negative_zero:
+    if plan.method is Method.NONZERO and source.has_negative_zero:
         return source.magnitude_mask
     return source.code_mask
 
@@ -267,13 +267,13 @@ def from_mask(plan: Plan) -> int:
 def cast_loops(plan: Plan) -> Loops:
     """Return the loops of a plan without scales, and their numbers."""
     source, target = plan.source, plan.target
-    if plan.rule is Rule.COPY:
+    if plan.method is Method.COPY:
         return [f"wrap{source.storage_bits}_to{target.storage_bits}"], {}
-    if plan.rule is Rule.NONZERO:
+    if plan.method is Method.NONZERO:
         return [f"nonzero{source.storage_bits}"], {"always_true": int(not source.has_zero)}
-    if plan.rule is Rule.TRUNCATE:
+    if plan.method is Method.TRUNCATE:
         return _to_integer(plan)
-    if plan.rule is Rule.ROUND:
+    if plan.method is Method.ROUND:
         return _rounded(plan)
     return _to_float(plan)
 
@@ -321,7 +321,7 @@ def _dequantize(plan: Plan, scaling: Scaling) -> Loops:
 
 def quantize_loops(plan: Plan, scaling: Scaling) -> Loops:
     """Return the loops of a plan with scales, and their numbers."""
-    return (_quantize if plan.rule is Rule.QUANTIZE else _dequantize)(plan, scaling)
+    return (_quantize if plan.method is Method.QUANTIZE else _dequantize)(plan, scaling)
 
 
 @lru_cache(maxsize=CACHED)

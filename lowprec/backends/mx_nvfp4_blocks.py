@@ -23,7 +23,7 @@ from ..arrays.storage_dtypes import storage_dtype
 from ..arrays.torch_tensors import mark_written
 from ..plans.block_plan import MXINT8, BlockPlan
 from ..plans.cast_plan import make_plan
-from ..plans.plan import Plan, Rule, Scaling, copy_plan
+from ..plans.plan import Method, Plan, Scaling, copy_plan
 from ..plans.scale_shapes import granularity_of
 from ..spec.formats import FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, INT8, Format
 from ..spec.memo import CACHED
@@ -57,7 +57,7 @@ def _rounding_of(plan: BlockPlan) -> dict[str, int] | None:
     fmt, rounding = plan.element, plan.rounding
     if plan.source.bits > 32 or fmt.bits > 8 or not fmt.signed or fmt.emin < _LEAST_EXPONENT:
         return None
-    cast = Plan(Rule.ROUND, FLOAT32, fmt, rounding=rounding, limits=limits_of(fmt, rounding))
+    cast = Plan(Method.ROUND, FLOAT32, fmt, rounding=rounding, limits=limits_of(fmt, rounding))
     names, numbers = rounding_loops(cast, wide=False)
     if names not in (["round32_to8"], ["stochastic32_to8"]):  # the random bits ask for more than float32
         return None
@@ -76,7 +76,7 @@ def block_program(plan: BlockPlan, packed: bool) -> _kernels.BlockProgram | None
         kind=2 if plan.scale_rule in _BY_PRODUCTS else int(plan.two_levels),
         ignores=plan.specials == "ignore",
         is_random=plan.rounding.random_bits > 0,
-        by_adding=plan.last.rule is Rule.NEAREST_EVEN,
+        by_adding=plan.last.method is Method.NEAREST_EVEN,
         integers=fmt == MXINT8,
         negative_zero=-1 if fmt.has_negative_zero else fmt.sign_mask,
         pack=f"pack{fmt.bits}" if packed else None,
@@ -142,7 +142,7 @@ _SCALES = make_plan(FLOAT8_E4M3FN, FLOAT32, _RULES)
 @lru_cache(maxsize=CACHED)
 def _plan(source: Format, target: Format) -> Plan:
     last = make_plan(FLOAT32, target, _RULES)
-    return Plan(Rule.DEQUANTIZE, source, target, scaling=Scaling(FLOAT32, None, last))
+    return Plan(Method.DEQUANTIZE, source, target, scaling=Scaling(FLOAT32, None, last))
 
 
 def _on_codes(task: Callable[..., _Array], *arrays: Any) -> Any:

@@ -15,7 +15,7 @@ from .._float_mode import default_mode
 from ..arrays.array_memory import check_out
 from ..arrays.libraries import check_takes_text, namespace
 from ..arrays.storage_dtypes import storage_dtype
-from ..plans.plan import Plan, Rule
+from ..plans.plan import Method, Plan
 from ..spec.formats import FLOAT64, Format, Kind, NaNRule, own_dtype
 from ..spec.rounding_modes import Stream
 from ..spec.special_values import limits_of
@@ -40,7 +40,7 @@ _INTEGERS = Format(
 
 def needs_exact_places(plan: Plan) -> bool:
     """Whether two decimals that a plan from float64 rounds apart can lie between neighbouring float64 numbers."""
-    if plan.rule is not Rule.ROUND or plan.rounding is None:
+    if plan.method is not Method.ROUND or plan.rounding is None:
         return False
     return plan.target.mantissa_bits + max(plan.rounding.random_bits, 1) >= FLOAT64.mantissa_bits - 1
 
@@ -95,7 +95,7 @@ def round_decimals(
 
     last = codes & np.uint64(1)
     question = np.copysign(last.astype(np.float64) + places, np.where(negative, -1.0, 1.0))
-    asked = Plan(Rule.ROUND, FLOAT64, _INTEGERS, rounding=rounding, limits=limits_of(_INTEGERS, rounding))
+    asked = Plan(Method.ROUND, FLOAT64, _INTEGERS, rounding=rounding, limits=limits_of(_INTEGERS, rounding))
     answer = run(Job(question, asked, codes=True, stream=stream)) & _INTEGERS.magnitude_mask
     codes = codes + (answer.astype(np.uint64) - last)
 
@@ -117,7 +117,7 @@ _SHOWN = 40  # characters of a text that a message repeats
 
 def accepts(job: Job | BlockJob) -> bool:
     """Whether there is text at one end."""
-    return isinstance(job, Job) and job.plan.rule is Rule.TEXT
+    return isinstance(job, Job) and job.plan.method is Method.TEXT
 
 
 def run(job: Job) -> Any:
@@ -342,21 +342,21 @@ def _codes(texts: list[str], numbers: _Array, plan: Plan, stream: Stream | None)
     if doubtful.any():
         doubtful &= ~_surely_exact(texts, numbers)
     places = np.flatnonzero(doubtful).tolist()
-    if plan.rule is not Rule.TRUNCATE:
+    if plan.method is not Method.TRUNCATE:
         numbers[places] = [_off_the_edge(texts[i], float(numbers[i])) for i in places]
     codes: _Array = cpu.run(Job(numbers, plan, codes=True, stream=stream))
-    if plan.rule is Rule.TRUNCATE:
+    if plan.method is Method.TRUNCATE:
         codes[places] = [_wrapped(texts[i], plan.target.bits) for i in places]
     return codes
 
 
 def _decisive(numbers: _Array, plan: Plan) -> _Array:
     """Return which float64 numbers may decide the conversion; Inf, to which float64 rounds too, always may."""
-    if plan.rule is Rule.COPY:
+    if plan.method is Method.COPY:
         return np.zeros(numbers.shape, np.bool)
-    if plan.rule is Rule.NONZERO:
+    if plan.method is Method.NONZERO:
         return np.asarray(numbers == 0)
-    if plan.rule is Rule.TRUNCATE:  # below 1 every number becomes 0, what was rounded to 0 too
+    if plan.method is Method.TRUNCATE:  # below 1 every number becomes 0, what was rounded to 0 too
         return np.asarray((numbers == np.trunc(numbers)) & (numbers != 0))
     # Midpoints have one bit more than the target: kept bits | half | all zero. Subnormal ones have even fewer. Borders
     # of a stochastic rounding have one more than the random numbers.

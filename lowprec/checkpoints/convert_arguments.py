@@ -25,7 +25,7 @@ from .planning.plan_for_recipe import ToRecipe
 from .progress import Callback, as_progress
 from .recipes import CodeChange, choose_scale_rule, find_change, find_recipe
 from .schemes.cast import ElementRules
-from .schemes.scale_grid import SCALE_FORMATS, parse_scale_layout
+from .schemes.scale_grid import SCALE_FORMATS, parse_scale_request
 from .weights.tensor_selection import NamePatterns
 
 __all__ = ["Request", "as_number_format", "describe_job", "request_of"]
@@ -164,7 +164,7 @@ def _element_rules(to: Format, given: Mapping[str, Any]) -> ElementRules:
     saturate, round_mode, opset = as_flag(given["saturate"], "saturate"), given["round_mode"], given["opset"]
     if round_mode is not None and not (isinstance(round_mode, str) and round_mode in ROUND_MODES):
         raise ValueError(f"`round_mode` must be one of {', '.join(ROUND_MODES)}; got {shown(round_mode)}")
-    scaling = parse_scale_layout(given["scale"], fmt)
+    scaling = parse_scale_request(given["scale"], fmt)
     if given["scale_rule"] is not None:
         rule = _as_scale_rule(given["scale_rule"])
         if scaling is None or fmt.has_zero:

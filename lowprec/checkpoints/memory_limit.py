@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from .chunks import Cut
 from .files.errors import FileError
 
 __all__ = ["BASE", "DEFAULT", "PER_TENSOR", "Limits", "check_least", "choose_chunks", "parse_size"]
@@ -107,8 +108,8 @@ class Demand(Protocol):
         """The tensor."""
 
     @property
-    def smallest(self) -> int:
-        """How many bytes the smallest chunk takes."""
+    def cut(self) -> Cut:
+        """How the tensor is cut into chunks."""
 
     @property
     def held(self) -> int:
@@ -126,10 +127,10 @@ def choose_chunks(
     take too much.
     """
     left = check_least(max_memory, reserved)
-    largest = max((one.smallest for one in operations), default=0)
+    largest = max((one.cut.smallest for one in operations), default=0)
     needed = max(RESERVED, reserved) + BUFFERS * -(-largest // EXCESS)
     if needed > max_memory:
-        raise _too_little(next(one for one in operations if one.smallest == largest), needed, "is read in parts")
+        raise _too_little(next(one for one in operations if one.cut.smallest == largest), needed, "is read in parts")
     held = HELD * sum(one.held for one in operations)
     if held > max_memory:
         raise _too_little(max(operations, key=lambda one: one.held), held, "has scales")

@@ -26,9 +26,7 @@ from .containers.npz_archive import arrange_archive
 from .containers.safetensors_file import METADATA, SUFFIX, arrange_safetensors
 from .containers.target_path import check_new_file
 from .files.atomic_output import OutputFiles, Staging, check_space, rename_file
-from .files.errors import FileError
-from .schemes.scale_grid import SCALE_SUFFIX, Grid
-from .weights import lowprec_names
+from .schemes.scale_grid import SCALE_SUFFIX, Grid, GridError, noted_grid
 from .weights.lowprec_names import GLOBAL_SUFFIX, ZERO_SUFFIX
 
 __all__ = ["save"]
@@ -114,12 +112,9 @@ def _block(q: Quantized) -> tuple[int, int] | None:
 
 def _grid(q: Quantized, scales: StoredScales) -> Grid | None:
     """Return what a reader takes, from shapes, formats and notes, for the scale of each code; None for nothing."""
-    scale, fmt, axis, block = scales
-    codes = StoredTensor("W", tuple(q.shape), q.format, q.format.name, InMemory(b""))
-    stored = StoredTensor("W_scale", scale.shape, fmt, fmt.name, InMemory(b""), axis=axis, block=block)
     try:
-        return lowprec_names.grid(codes, stored)
-    except FileError:
+        return noted_grid(tuple(q.shape), scales.scale.shape, scales.axis, scales.block)
+    except GridError:
         return None
 
 

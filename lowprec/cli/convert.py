@@ -11,7 +11,7 @@ from ..checkpoints.conversion_report import Report, ReportFile
 from ..checkpoints.planning.plan_for_layout import LAYOUTS
 from ..checkpoints.progress import STYLES
 from ..checkpoints.recipes import find_change, find_recipe
-from ..checkpoints.schemes.scale_grid import SCALE_FORMATS, parse_scale_layout
+from ..checkpoints.schemes.scale_grid import SCALE_FORMATS, parse_scale_request
 from ..spec.scale_rules import SCALE_RULES
 from .messages import print_result, with_options
 from .shared_arguments import (
@@ -55,7 +55,7 @@ exit status: 0 done (though nobody may read the report), 1 failed, 2 wrong usage
 
 def _scale(text: str) -> str:
     try:
-        parse_scale_layout(text, SCALE_FORMATS[0])
+        parse_scale_request(text, SCALE_FORMATS[0])
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error).partition("must be ")[2]) from None
     return text

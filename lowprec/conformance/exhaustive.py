@@ -22,7 +22,7 @@ from ..backends.jobs import Job
 from ..ops.encode_pack import encode
 from ..plans.cast_plan import ENCODE, CastOptions, resolve
 from ..reference.exact_cast import encode as exact_code
-from ..reference.exact_values import bracket, decode, finite_count, magnitude_of
+from ..reference.values import bracket, decode, finite_count, magnitude_of
 from ..reference.whole_arrays import is_power
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT32, ONNX_NUMERIC, Format
 from ..spec.operator_versions import NEWEST

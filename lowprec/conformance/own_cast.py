@@ -14,7 +14,7 @@ from ..explanation import Explanation, explain
 from ..ops.cast import cast
 from ..ops.encode_pack import decode, encode
 from ..ops.to_library import to_numpy
-from ..reference.exact_values import Value, number_text
+from ..reference.values import Value, number_text
 from ..reference.whole_arrays import Codes, expected_rounded
 from ..spec.formats import FLOAT64, NUMBERS, Format, as_format, is_in_table
 from ..spec.operator_versions import NEWEST, check_alone

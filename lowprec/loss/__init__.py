@@ -1,10 +1,11 @@
 """What a conversion loses: error statistics, for arrays, checkpoints and the explorer."""
 
 from ..spec.formats import BLOCK_FORMATS
+from .beyond_range import saturates
 from .block_sweep import BlockLoss, BlockLosses, block_loss, block_sweep
 from .convert_and_measure import Loss, measure
 from .error_stats import CHUNK, ErrorStats, error_statistics
-from .saturation import saturates
+from .scale_curve import ScaleCurve, ScalePoint, scale_curve
 
 __all__ = [
     "BLOCK_FORMATS",
@@ -13,11 +14,14 @@ __all__ = [
     "CHUNK",
     "ErrorStats",
     "Loss",
+    "ScaleCurve",
+    "ScalePoint",
     "block_loss",
     "block_sweep",
     "error_statistics",
     "measure",
     "saturates",
+    "scale_curve",
 ]
 
 

@@ -16,8 +16,8 @@ from ..ops.to_library import to_numpy
 from ..spec.formats import FLOAT32, FLOAT64, Format
 from ..spec.packing import packed_bytes
 from ..spec.scalar_arguments import as_integer
+from .beyond_range import saturates
 from .error_stats import CHUNK, ErrorStats
-from .saturation import saturates
 
 __all__ = ["compare_quantized", "quantize_to_groups", "quantized_values", "stored_bytes"]
 

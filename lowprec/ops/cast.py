@@ -11,8 +11,8 @@ from ..arrays.libraries import Array, namespace
 from ..arrays.storage_dtypes import format_of
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.backend_choice import dispatch
-from ..backends.call_cache import CASTS, CallKey, is_tensor_in_memory
 from ..backends.jobs import Job
+from ..backends.prepared_calls import CASTS, CallKey, is_tensor_in_memory
 from ..plans.cast_plan import CAST, CAST_LIKE, TEXT, CastOptions, resolve, resolve_bits, rounding_arguments
 from ..plans.plan import copy_plan
 from ..spec.operator_versions import NEWEST

@@ -11,8 +11,8 @@ from ..arrays.libraries import Array, namespace
 from ..arrays.storage_dtypes import format_of
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.backend_choice import dispatch
-from ..backends.call_cache import CASTS, CallKey
 from ..backends.jobs import Job
+from ..backends.prepared_calls import CASTS, CallKey
 from ..plans.cast_plan import DECODE, ENCODE, PACK, UNPACK, CastOptions, resolve, resolve_unpacked, rounding_arguments
 from ..spec.formats import as_format
 from ..spec.operator_versions import NEWEST

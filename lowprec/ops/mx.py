@@ -10,9 +10,9 @@ from numpy import ndarray
 from ..arrays.libraries import Array, match_library, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.backend_choice import dispatch
-from ..backends.call_cache import MX, CallKey, run_known
 from ..backends.jobs import block_job
 from ..backends.mx_nvfp4_blocks import decode_elements
+from ..backends.prepared_calls import MX, CallKey, run_known
 from ..plans.block_plan import (
     block_axis,
     check_scale_shape,

@@ -15,10 +15,10 @@ from ..arrays.libraries import Array, has_host_memory, is_traced, match_library,
 from ..arrays.storage_dtypes import format_of
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.backend_choice import dispatch
-from ..backends.call_cache import NVFP4, CallKey, run_known
 from ..backends.cublas_scale_order import unswizzle
 from ..backends.jobs import block_job
 from ..backends.mx_nvfp4_blocks import block_scales, decode_elements
+from ..backends.prepared_calls import NVFP4, CallKey, run_known
 from ..backends.scales_for_kernels import plain_operand
 from ..plans.block_plan import (
     block_axis,

@@ -10,8 +10,8 @@ from numpy import ndarray
 from ..arrays.libraries import Array, is_torch, namespace
 from ..arrays.torch_tensors import EAGER, dispatched, transformed
 from ..backends.backend_choice import dispatch
-from ..backends.call_cache import DEQUANTIZED, QUANTIZED, CallKey
 from ..backends.jobs import Job
+from ..backends.prepared_calls import DEQUANTIZED, QUANTIZED, CallKey
 from ..backends.scales_for_kernels import is_number, plain_operand, resolve_operands, scale_argument
 from ..plans.cast_plan import rounding_arguments
 from ..plans.quantize_plan import QuantizeOptions

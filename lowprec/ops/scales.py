@@ -13,8 +13,8 @@ from ..arrays.array_memory import to_host, to_library
 from ..arrays.libraries import Array, call_back, is_dask, is_traced, namespace
 from ..arrays.storage_dtypes import format_of, storage_dtype
 from ..arrays.torch_tensors import dispatched, eager, transformed
-from ..backends.call_cache import ABSMAX, MINMAX, remember, run_known, scale_call
 from ..backends.largest_magnitudes import find_range
+from ..backends.prepared_calls import ABSMAX, MINMAX, remember, run_known, scale_call
 from ..plans.quantize_plan import absmax_formats, minmax_format
 from ..plans.scale_shapes import Groups, scale_groups
 from ..spec.formats import FLOAT32, Format

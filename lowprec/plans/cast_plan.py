@@ -16,7 +16,7 @@ from ..spec.memo import remembered
 from ..spec.operator_versions import NEWEST, Caller, CastRules, cast_rules, check_opset, check_type, version_of
 from ..spec.rounding_modes import RoundingOptions, Stream
 from ..spec.special_values import limits_of, onnx_limits, onnx_rounding
-from .plan import Plan, Rule, copy_plan
+from .plan import Method, Plan, copy_plan
 
 __all__ = [
     "CAST",
@@ -107,22 +107,22 @@ def make_plan(source: Format, target: Format, rules: CastRules, names: tuple[str
     check_convertible(source, names[0])
     check_convertible(target, names[1])
     if target.kind is Kind.STRING:
-        return Plan(Rule.TEXT, source, target)
+        return Plan(Method.TEXT, source, target)
     if source.kind is Kind.STRING:
-        return Plan(Rule.TEXT, source, target, through=make_plan(FLOAT64, target, rules, names))
+        return Plan(Method.TEXT, source, target, through=make_plan(FLOAT64, target, rules, names))
     if target.kind is Kind.BOOL:
-        return Plan(Rule.NONZERO, source, target)
+        return Plan(Method.NONZERO, source, target)
     if target.kind is Kind.INT:
-        return Plan(Rule.TRUNCATE, source, target)
+        return Plan(Method.TRUNCATE, source, target)
     if rules.rounding is not None:
         limits = limits_of(target, rules.rounding)
-        return Plan(Rule.ROUND, source, target, rounding=rules.rounding, limits=limits)
+        return Plan(Method.ROUND, source, target, rounding=rules.rounding, limits=limits)
     if target.has_zero and not _is_rounded_by_adding(target):
         rounding = onnx_rounding(target, rules.saturate)
-        return Plan(Rule.ROUND, source, target, rounding=rounding, limits=limits_of(target, rounding))
-    rule = Rule.NEAREST_EVEN if target.has_zero else Rule.POWER
+        return Plan(Method.ROUND, source, target, rounding=rounding, limits=limits_of(target, rounding))
+    method = Method.NEAREST_EVEN if target.has_zero else Method.POWER
     limits = onnx_limits(target, rules.saturate, rules.inf_is_nan)
-    return Plan(rule, source, target, round_mode=rules.round_mode, limits=limits)
+    return Plan(method, source, target, round_mode=rules.round_mode, limits=limits)
 
 
 _kept_plan = lru_cache(maxsize=4096)(make_plan)

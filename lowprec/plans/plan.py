@@ -12,10 +12,10 @@ from ..spec.memo import CACHED, Interned, reduced
 from ..spec.rounding_modes import Rounding
 from ..spec.special_values import NO_LIMITS, Limits
 
-__all__ = ["Plan", "Rule", "Scaling", "copy_plan"]
+__all__ = ["Method", "Plan", "Scaling", "copy_plan"]
 
 
-class Rule(enum.Enum):
+class Method(enum.Enum):
     """How values become codes of the target."""
 
     COPY = "copy"  # the bits, unchanged
@@ -61,23 +61,23 @@ class Plan(metaclass=Interned):
 
     Attributes
     ----------
-    rule : Rule
+    method : Method
         How values become codes.
     source, target : Format
         The rows; a back end takes field widths, bias and masks from them.
     round_mode : str
-        ``"up"``, ``"down"`` or ``"nearest"``; concerns `Rule.POWER` alone.
+        ``"up"``, ``"down"`` or ``"nearest"``; concerns `Method.POWER` alone.
     limits : Limits
         The codes of a float target for what is none of its finite values.
     through : Plan or None
         From strings: the plan from float64, whose single rounding is the decimal's.
     scaling : Scaling or None
-        The scale part of `Rule.QUANTIZE` and `Rule.DEQUANTIZE`.
+        The scale part of `Method.QUANTIZE` and `Method.DEQUANTIZE`.
     rounding : Rounding or None
-        The rules of `Rule.ROUND`.
+        The rules of `Method.ROUND`.
     """
 
-    rule: Rule
+    method: Method
     source: Format
     target: Format
     round_mode: str = "up"
@@ -95,7 +95,7 @@ class Plan(metaclass=Interned):
     @property
     def codes(self) -> Format:
         """The format of the quantized side."""
-        return self.source if self.rule is Rule.DEQUANTIZE else self.target
+        return self.source if self.method is Method.DEQUANTIZE else self.target
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the class and the values: a copy is the plan itself."""
@@ -105,4 +105,4 @@ class Plan(metaclass=Interned):
 @lru_cache(maxsize=CACHED)
 def copy_plan(fmt: Format) -> Plan:
     """Return the plan that leaves the codes of a format as they are."""
-    return Plan(Rule.COPY, fmt, fmt)
+    return Plan(Method.COPY, fmt, fmt)

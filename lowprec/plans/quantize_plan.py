@@ -45,7 +45,7 @@ from ..spec.scalar_arguments import as_flag, as_integer, shown
 from ..spec.scale_rules import NVFP4_RULES, SCALE_RULES
 from .block_plan import block_axis
 from .cast_plan import make_plan
-from .plan import Plan, Rule, Scaling
+from .plan import Method, Plan, Scaling
 from .scale_shapes import (
     Broadcast,
     Granularity,
@@ -139,7 +139,7 @@ def quantize_plan(source: Format, scale: Format, zero_point: Format | None, opti
     rules = CastRules(cast_version, bool(saturate), "up", rounding)
     wide = working.bits == 64 and added is None
     last = make_plan(FLOAT64 if wide else FLOAT32, target, rules)
-    return Plan(Rule.QUANTIZE, source, target, scaling=Scaling(working, added, last))
+    return Plan(Method.QUANTIZE, source, target, scaling=Scaling(working, added, last))
 
 
 def dequantize_plan(source: Format, scale: Format, zero_point: Format | None, options: QuantizeOptions) -> Plan:
@@ -159,7 +159,7 @@ def dequantize_plan(source: Format, scale: Format, zero_point: Format | None, op
     # Zero points of float8 and int32 can but be 0.
     has_zero = zero_point is not None and source.saturates != "asked" and source.bits < 32
     last = make_plan(FLOAT32, target, CastRules(version_of(opset), True, "up"))
-    return Plan(Rule.DEQUANTIZE, source, target, scaling=Scaling(FLOAT32, FLOAT32 if has_zero else None, last))
+    return Plan(Method.DEQUANTIZE, source, target, scaling=Scaling(FLOAT32, FLOAT32 if has_zero else None, last))
 
 
 def scale_plans(scaling: Scaling, scale: Format) -> tuple[Plan, ...]:

@@ -10,8 +10,8 @@ from ..spec.old_names import find_moved as _find_moved
 from .exact_blocks import mx_blocks, mx_values, nvfp4_blocks, nvfp4_values
 from .exact_cast import cast, decide_rounded, encode, encode_rounded, neighbours, ulp
 from .exact_quantize import dequantize, dynamic_quantize, precision_of, quantize, scale_index
-from .exact_values import Value, binade_of, decode, exact_decimal, finite_count, log2, magnitude_of
 from .philox import random_word
+from .values import Value, binade_of, decode, exact_decimal, finite_count, log2, magnitude_of
 
 __all__ = [
     "Value",

@@ -22,8 +22,8 @@ from ..spec.scalar_arguments import shown
 from ..spec.scale_rules import Nvfp4RuleName, ScaleRuleName, SpecialsName
 from .exact_cast import Place, encode, encode_rounded, goes_away
 from .exact_quantize import product, quotient, rounded
-from .exact_values import Value, decode, finite_count, magnitude_of
 from .philox import random_words
+from .values import Value, decode, finite_count, magnitude_of
 
 __all__ = [
     "MXINT8_LARGEST",

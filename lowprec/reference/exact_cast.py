@@ -19,7 +19,7 @@ from ..spec.rounding_modes import (
     check_rounding,
 )
 from ..spec.scalar_arguments import as_integer, shown
-from .exact_values import (
+from .values import (
     Value,
     bracket,
     canonical_nan,

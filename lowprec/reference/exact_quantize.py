@@ -14,7 +14,7 @@ from ..spec.formats import FLOAT32, FLOAT64, UINT8, Format, Kind, NaNRule, as_fo
 from ..spec.operator_versions import NEWEST
 from ..spec.scalar_arguments import shortened
 from .exact_cast import encode
-from .exact_values import Value, decode
+from .values import Value, decode
 
 __all__ = [
     "dequantize",

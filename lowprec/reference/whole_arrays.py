@@ -12,8 +12,8 @@ import numpy as np
 from ..spec.formats import Format, Kind, as_format
 from ..spec.rounding_modes import Rounding, RoundModeName
 from .exact_cast import decide_by, encode
-from .exact_values import Value, decode, finite_count, magnitude_of
 from .philox import random_words
+from .values import Value, decode, finite_count, magnitude_of
 
 __all__ = [
     "Codes",

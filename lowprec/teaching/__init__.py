@@ -18,6 +18,7 @@ from .format_facts import (
     overflow_edges,
     values_between,
 )
+from .held_values import HeldBinade, HeldValues, values_held
 from .scale_steps import ScaleStep, linear_scale_steps, mx_scale_steps, nvfp4_scale_steps
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "ErrorCurve",
     "ErrorPoint",
     "FormatFacts",
+    "HeldBinade",
+    "HeldValues",
     "LargestError",
     "LossSentence",
     "OverflowEdge",
@@ -49,6 +52,7 @@ __all__ = [
     "overflow_edges",
     "relative_error",
     "values_between",
+    "values_held",
 ]
 
 

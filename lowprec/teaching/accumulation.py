@@ -14,8 +14,8 @@ import numpy as np
 
 from ..explanation import Explanation, explain
 from ..reference.exact_cast import decide_by, ulp
-from ..reference.exact_values import Value, decode, finite_count, magnitude_of, signed_code
 from ..reference.philox import random_words
+from ..reference.values import Value, decode, finite_count, magnitude_of, signed_code
 from ..spec.formats import Format, as_format
 from ..spec.rounding_modes import (
     DEFAULT_RANDOM_BITS,

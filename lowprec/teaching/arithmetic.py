@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from ..explanation import Explanation, explain
 from ..reference.exact_cast import ulp
-from ..reference.exact_values import Value
+from ..reference.values import Value
 from ..spec.formats import Format, as_format
 from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, FIRST, NaNName, OverflowName, RoundingName
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..explanation import Explanation, explain, hex_float
 from ..reference.exact_cast import decide, rules_for, ulp
-from ..reference.exact_values import Value, bracket, decode, finite_count, magnitude_of, signed_code
+from ..reference.values import Value, bracket, decode, finite_count, magnitude_of, signed_code
 from ..spec.formats import Format, Kind, as_format
 from ..spec.operator_versions import NEWEST, CastRules
 from ..spec.rounding_modes import NaNName, OverflowName, RoundingName, RoundingOptions, RoundModeName

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..reference.exact_cast import decide, lots_for_upper, place_of, rules_for, ulp
-from ..reference.exact_values import Value, bracket, decode, finite_count, magnitude_of
+from ..reference.values import Value, bracket, decode, finite_count, magnitude_of
 from ..spec.formats import Format, Kind, as_format
 from ..spec.operator_versions import NEWEST, CastRules
 from ..spec.rounding_modes import (

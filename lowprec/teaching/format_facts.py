@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from ..reference.exact_cast import Place, goes_away, ulp
-from ..reference.exact_values import (
+from ..reference.values import (
     Value,
     binade_of,
     bracket,
@@ -318,6 +318,11 @@ class FormatFacts:
     def decades(self) -> float:
         """The powers of ten between the smallest positive and the largest value."""
         return math.log10(float(self.largest)) - math.log10(float(self.smallest))
+
+    @property
+    def decibels(self) -> float:
+        """The dynamic range: the largest value over the smallest positive one, as amplitudes."""
+        return 20 * self.decades
 
     @property
     def why_it_ends(self) -> str:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from ..reference.exact_blocks import MXINT8_LARGEST, floor_log2, mx_exponent, nvfp4_scale, rounded_to_bits
 from ..reference.exact_cast import encode
 from ..reference.exact_quantize import product, quotient, rounded
-from ..reference.exact_values import Value, decode, finite_count, magnitude_of
+from ..reference.values import Value, decode, finite_count, magnitude_of
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, INT8, Kind, as_format
 from ..spec.scale_rules import ScaleRuleName
 

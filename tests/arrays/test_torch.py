@@ -14,7 +14,7 @@ from array_api_compat import torch as torch_namespace
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.backends import call_cache, cpu
+from lowprec.backends import cpu, prepared_calls
 from lowprec.spec.formats import NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -64,7 +64,7 @@ def test_negative_views() -> None:
 def test_input_memory_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     run = cpu._kernels.run
-    call_cache._call_of.cache_clear()
+    prepared_calls._call_of.cache_clear()
 
     def spy(program: Any, src: np.ndarray, dst: np.ndarray, *rest: Any) -> None:
         seen.append((src.__array_interface__["data"][0], dst.__array_interface__["data"][0]))
@@ -81,7 +81,7 @@ def test_input_memory_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_kernels, "HostCall", Spy)
     for n in (0, 10, 1 << 20):  # empty, a small call, one whose result NumPy has memory for
         x = torch.arange(n).to(torch.bfloat16)
-        call_cache.CASTS.clear()
+        prepared_calls.CASTS.clear()
         got = lp.cast(x, "float8_e5m2")
         assert seen == [(x.data_ptr(), got.data_ptr())]
         seen.clear()

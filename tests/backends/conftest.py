@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.known_calls import record
 
-from lowprec.backends.call_cache import DEQUANTIZED, QUANTIZED
+from lowprec.backends.prepared_calls import DEQUANTIZED, QUANTIZED
 
 
 @pytest.fixture

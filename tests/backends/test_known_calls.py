@@ -27,7 +27,7 @@ from support.quantize_cases import (
 )
 
 import lowprec as lp
-from lowprec.backends.call_cache import DEQUANTIZED, QUANTIZED
+from lowprec.backends.prepared_calls import DEQUANTIZED, QUANTIZED
 from lowprec.reference.whole_arrays import array_values, broadcast
 from lowprec.spec.formats import Format, as_format
 

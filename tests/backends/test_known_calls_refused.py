@@ -12,7 +12,7 @@ from support.known_calls import CODES, SCALE, ZERO, X
 from support.optional import Missing, optional
 
 import lowprec as lp
-from lowprec.backends.call_cache import QUANTIZED
+from lowprec.backends.prepared_calls import QUANTIZED
 from lowprec.spec.formats import as_format
 
 torch: Any = optional("torch")

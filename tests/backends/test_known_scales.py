@@ -13,8 +13,8 @@ from support.exact_scales import finite, grouped, scale_code
 from support.optional import optional
 
 import lowprec as lp
-from lowprec.backends import call_cache
-from lowprec.backends.call_cache import ABSMAX, MINMAX, MX, NVFP4
+from lowprec.backends import prepared_calls
+from lowprec.backends.prepared_calls import ABSMAX, MINMAX, MX, NVFP4
 
 torch: Any = optional("torch")
 
@@ -41,7 +41,7 @@ def forgotten() -> None:
 def known(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Give, for each call in order, whether it was carried out as one that came before."""
     seen: list[bool] = []
-    original = call_cache.run_known
+    original = prepared_calls.run_known
 
     def run(*args: Any) -> Any:
         result = original(*args)

@@ -12,8 +12,8 @@ from support.optional import optional
 import lowprec as lp
 from lowprec import _kernels, reference
 from lowprec.arrays.torch_tensors import mark_written
-from lowprec.backends import call_cache, kernels_of_plan
-from lowprec.backends.call_cache import CASTS, DEQUANTIZED, QUANTIZED
+from lowprec.backends import kernels_of_plan, prepared_calls
+from lowprec.backends.prepared_calls import CASTS, DEQUANTIZED, QUANTIZED
 from lowprec.backends.threads import PARALLEL_FROM
 from lowprec.ops import cast, encode_pack, quantize_linear
 
@@ -256,15 +256,15 @@ def test_dtypes_that_dlpack_takes_for_one() -> None:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Let calls read tensors in one way."""
     pytest.importorskip("torch")
-    call_cache.know_tensors()
+    prepared_calls.know_tensors()
     if request.param == "attributes":
-        monkeypatch.setattr(call_cache, "know_tensors", lambda: None)
+        monkeypatch.setattr(prepared_calls, "know_tensors", lambda: None)
         _kernels.set_tensors(torch.Tensor, torch.empty_like, mark_written, None, PARALLEL_FROM)
     elif not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         pytest.skip("this torch has none")
     yield request.param
     monkeypatch.undo()
-    call_cache.know_tensors()
+    prepared_calls.know_tensors()
 
 
 def test_each_way_to_read_tensors(way: str, dispatched: list[None]) -> None:

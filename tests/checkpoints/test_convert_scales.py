@@ -18,7 +18,7 @@ from lowprec import reference
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.chunks import split_chunks
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.schemes.scale_grid import SCALE_FORMATS, parse_scale_layout
+from lowprec.checkpoints.schemes.scale_grid import SCALE_FORMATS, parse_scale_request
 from lowprec.spec.formats import Format
 
 TARGETS = ["int8", "float8_e4m3fn", "float8_e5m2fnuz", "int4", "float4_e2m1fn", "float6_e2m3fn", "int2", "int16"]
@@ -200,10 +200,10 @@ def test_an_older_opset_will_do_where_it_has_all_that_is_asked_for(tmp_path: Pat
 
 def test_parse_scaling() -> None:
     fmt = SCALE_FORMATS[0]
-    assert parse_scale_layout("none", fmt) is None
+    assert parse_scale_request("none", fmt) is None
     for text in ("", "tensor:1", "axis", "axis:x", "axis:1.0", "axis:100", "block", "block:-1", "block:1:2", "٣"):
         with pytest.raises(ValueError, match="`scale` must be none, tensor"):
-            parse_scale_layout(text, fmt)
+            parse_scale_request(text, fmt)
 
 
 def test_boxes_cover_every_shape() -> None:

@@ -36,11 +36,11 @@ LINKS = {
     ],
     "conversion": ["", "source=float64&at=1.0039063&target=bfloat16&via=float32"],
     "arithmetic": ["n=300", "show=operation&rounding=stochastic", ""],
-    "quantize": ["", "scheme=mx&fmt=int8", "scheme=nvfp4&rounding=stochastic"],
+    "quantize": ["", "show=result&scheme=mx&fmt=int8", "drawn=errors&origin=sampled"],
     "quantize sections": [
         "show=side-by-side",
-        "show=sweep&distribution=student-t",
-        "show=block&scheme=mx&without_largest=1&distribution=outliers",
+        "show=sweep&origin=sampled&distribution=student-t",
+        "show=block&origin=sampled&scheme=mx&without_largest=1&distribution=outliers",
     ],
     "describe": ["", "fmt=tf32&at=0.3"],
 }

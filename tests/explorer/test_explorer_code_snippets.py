@@ -112,7 +112,7 @@ def same(names, tensor, settings):
 @pytest.mark.parametrize("scale", SCALE_FORMATS, ids=lambda fmt: fmt.name)
 @pytest.mark.parametrize("asymmetric", [False, True])
 def test_of_a_quantization(fmt, per, scale, asymmetric, capsys):
-    state = dataclasses.replace(Quantize(), rows=4, columns=10, seed=3)
+    state = dataclasses.replace(Quantize(origin="sampled"), rows=4, columns=10, seed=3)
     tensor = sampled("normal", 4, 10, 3)
     settings = Settings(fmt, per, -1, 4, scale, asymmetric, "nearest", False)
     python, onnx_text = quantize_snippets.of_quantization(state, tensor, settings)
@@ -141,7 +141,9 @@ def test_the_scale_of_a_block_of_zeros(fmt, capsys):
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_of_a_sampled_tensor(distribution, capsys):
-    state = dataclasses.replace(Quantize(), distribution=distribution, rows=20, columns=30, seed=5, spread=0.3)
+    state = dataclasses.replace(
+        Quantize(origin="sampled"), distribution=distribution, rows=20, columns=30, seed=5, spread=0.3
+    )
     tensor, settings = sampled(distribution, 20, 30, 5, 0.3), Settings(E2M1)
     same(run(quantize_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
 

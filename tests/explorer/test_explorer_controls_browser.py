@@ -26,7 +26,7 @@ playwright = pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.slow
 
 TITLES = {page.path: page.title for page in PAGES}
-EVERY_OPTION = ("arithmetic-show", "quantize-origin", "quantize-show", "quantize-scheme", "quantize-per")
+EVERY_OPTION = ("arithmetic-show", "quantize-origin", "quantize-drawn", "quantize-scheme", "quantize-per")
 """The switches that show other controls."""
 
 TEXTS = {
@@ -52,12 +52,8 @@ LABELS = {
         "subtract": "subtract: a − b",
         "fused_multiply_add": "fused multiply add: a × b + c",
     },
-    "quantize-show": {
-        "result": "One setting",
-        "side-by-side": "Side by side",
-        "sweep": "Sweep",
-        "block": "One block",
-    },
+    "quantize-origin": {"folder": "checkpoint"},
+    "quantize-drawn": {"values": "picture", "errors": "error"},
     "quantize-scheme": {"linear": "ONNX QuantizeLinear", "mx": "OCP MX", "nvfp4": "NVFP4"},
     "quantize-axis": {"-1": "-1 (the last)"},
     "quantize-sweep_formats": {"mxfp4": "MXFP4", "nvfp4": "NVFP4"},
@@ -157,6 +153,11 @@ def enter(visit: Visit, path: str) -> Any:
     return page
 
 
+def open_section(visit: Visit, label: str) -> None:
+    visit.page.get_by_text(label, exact=True).click()
+    visit.settle()
+
+
 def upload(visit: Visit, seed: int) -> None:
     stream = io.BytesIO()
     np.save(stream, np.random.default_rng(seed).standard_normal((4 + seed, 64), np.float32))
@@ -168,6 +169,7 @@ def upload(visit: Visit, seed: int) -> None:
 
 def test_files_change_no_control(visit: Visit) -> None:
     page = enter(visit, "quantize")
+    open_section(visit, "One setting")
     before = {control.key: control.shown for control in controls_of(visit)}
     assert (before["quantize-fmt"], before["quantize-block"]) == ("float4_e2m1fn", "32")
     with visit.answer():
@@ -199,8 +201,19 @@ def test_the_text_of_a_default_follows_the_format(visit: Visit) -> None:
 def test_quick_clicks_leave_no_control_behind(visit: Visit) -> None:
     """Runs are broken off, and what they send crosses what the browser sends: the controls and the page still agree."""
     page = enter(visit, "quantize")
+    open_section(visit, "One setting")
     for pause in (0, 60, 240):
-        for name in ("Sweep", "One setting", "OCP MX", "typed", "Side by side", "sampled", "One block", "One setting"):
+        for name in (
+            "NVFP4",
+            "ONNX QuantizeLinear",
+            "error",
+            "OCP MX",
+            "typed",
+            "picture",
+            "sampled",
+            "checkpoint",
+            "typed",
+        ):
             page.evaluate(CLICK, name)  # if there is such a button now
             page.wait_for_timeout(pause)
         visit.settle()
@@ -213,6 +226,8 @@ def test_controls_say_what_the_page_computes(visit: Visit, path: str, tmp_path: 
     tensors = {name: rng.standard_normal(shape, np.float32) for name, shape in TENSORS.items()}
     texts = {**TEXTS, "quantize-folder": str(save(tmp_path / "model.safetensors", tensors))}
     page = enter(visit, path)
+    if path == "quantize":
+        open_section(visit, "One setting")
     assert wrong_in(visit) == []
     tried = {(control.key, control.shown) for control in controls_of(visit) if control.key in EVERY_OPTION}
     wrong, count = [], 0

@@ -77,7 +77,7 @@ def test_a_typed_code_is_an_entry_of_its_own(visit: Visit) -> None:
 
 
 def test_a_slider_makes_one_entry(visit: Visit) -> None:
-    page = visit.go("quantize?block=32")
+    page = visit.go("quantize?show=result&block=32")
     before = entries(page)
     page.get_by_role("slider", name="Block size").focus()
     for block in (33, 34, 35):

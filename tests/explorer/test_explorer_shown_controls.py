@@ -8,17 +8,19 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from support.explorer_pages import FOLDER, AppTest, healthy, page, turn_to
 
+RESULT = {"origin": "sampled", "show": "result"}
+
 REFUSED = [
     ("errors", {"scale": "log"}, {"scale": "linear"}),  # one click: the range begins at 0
     ("errors", {"scale": "log", "low": "one"}, {"scale": "log", "low": "0.5"}),
     ("rounding", {"fmt": "float6_e2m3fn", "opset": "26"}, {"opset": "28"}),
     ("conversion", {"target": "float4_e2m1fn", "opset": "22"}, {"opset": "28"}),
     ("conversion", {"via": "float4_e2m1fn", "opset": "22"}, {"opset": "28"}),
-    ("quantize", {"fmt": "float6_e2m3fn", "opset": "26"}, {"opset": "28"}),
-    ("quantize", {"axis": "2"}, {"axis": "-1"}),
-    ("quantize", {"axis": "2", "show": "sweep"}, {"axis": "-1"}),
-    ("quantize", {"axis": "2", "show": "block", "scheme": "nvfp4"}, {"axis": "-1"}),
-    ("quantize", {"scheme": "mx", "fmt": "uint4"}, {"scheme": "mx", "fmt": "float4_e2m1fn"}),
+    ("quantize", {**RESULT, "fmt": "float6_e2m3fn", "opset": "26"}, {"opset": "28"}),
+    ("quantize", {**RESULT, "axis": "2"}, {"axis": "-1"}),
+    ("quantize", {**RESULT, "axis": "2", "show": "sweep"}, {"axis": "-1"}),
+    ("quantize", {**RESULT, "axis": "2", "show": "block", "scheme": "nvfp4"}, {"axis": "-1"}),
+    ("quantize", {**RESULT, "scheme": "mx", "fmt": "uint4"}, {"scheme": "mx", "fmt": "float4_e2m1fn"}),
     ("arithmetic", {"terms": "typed", "typed": "3 4", "factor": "typed", "factors": "5"},
      {"factor": "typed", "factors": "1 1"}),
 ]  # fmt: skip
@@ -28,7 +30,7 @@ def shown_in(test: Any) -> dict[str, str]:
     """Return what each control but those of texts shows, as a link has it, by its key."""
     found = {}
     kinds = (test.selectbox, test.button_group, test.slider, test.number_input, test.toggle, test.multiselect)
-    for control in (control for kind in kinds for control in kind):
+    for control in (control for kind in kinds for control in kind if " " not in control.key):  # not those of menus
         value = control.value
         joined = ",".join(value) if isinstance(value, list) else str(int(value) if isinstance(value, bool) else value)
         found[control.key] = joined
@@ -56,7 +58,9 @@ def given(test: Any) -> dict[str, Any]:
 def test_controls_get_their_values_again_after_a_run_that_was_stopped() -> None:
     """The browser has forgotten them, and would show defaults of its own."""
     test = AppTest.from_file(str(FOLDER / "shared/app.py"), default_timeout=60).run()
-    healthy(turn_to(test, "quantize").run())
+    turn_to(test, "quantize")
+    test.query_params["show"] = "result"
+    healthy(test.run())
     first = given(test)
     assert (first["Scheme"], first["Format"], first["Block size"]) == ("linear", "float4_e2m1fn", 32)
     healthy(test.button_group(key="quantize.origin").set_value("folder").run())
@@ -74,6 +78,8 @@ def test_controls_get_their_values_again_after_a_run_that_was_stopped() -> None:
 def test_a_click_just_after_a_page_came_is_kept() -> None:
     """Giving a control the value that it has would undo what is clicked while the page is computed."""
     test = AppTest.from_file(str(FOLDER / "shared/app.py"), default_timeout=60).run()
-    healthy(turn_to(test, "quantize").run())
+    turn_to(test, "quantize")
+    test.query_params["show"] = "result"
+    healthy(test.run())
     healthy(test.slider(key="quantize.block").set_value(16).run())
     assert given(test) == {}

@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from support.explorer_pages import asked, charts, copied, healthy, page, texts
+from support.explorer_pages import asked, charts, copied, healthy, page, sent, texts
 
 from lowprec.explorer.pages.compare.view import COMPARABLE
 from lowprec.explorer.pages.conversion.packing_view import PACKABLE
@@ -32,7 +32,6 @@ def by_label(elements, label):
 def test_compare_follows_its_controls():
     test = healthy(page("compare"))
     assert "0x2A" in texts(test)
-    assert len(charts(test)) == 2
     healthy(test.text_input[0].set_value("1000").run())
     assert asked(test, "x") == "1000"
     assert "with saturate: the largest value" in texts(test)
@@ -51,8 +50,9 @@ def test_compare_shows_every_format():
     for some in (names[:11], names[11:22], names[22:]):
         test = healthy(page("compare", fmts=",".join(some), x="-17/23"))
         assert all(f"fmt={name}&amp;" in texts(test) for name in some)
-        rows = json.loads(charts(test)[0])["layer"][0]["data"]
-        assert rows
+        ranges, held = (one["drawings"][0]["svg"] for one in sent(test, "picture"))
+        assert all(name in ranges and f"Move {name} up" in ranges for name in some[1:])
+        assert held.count('data-set="pair=') == len(some) * (len(some) - 1)
 
 
 def test_compare_tells_what_an_opset_lacks():
@@ -124,18 +124,29 @@ def test_packing_of_every_format(fmt):
 @pytest.mark.parametrize("index", range(len(TARGETS)), ids=lambda index: TARGETS[index].name)
 def test_quantize_to_every_format(index):
     options = {"scale": SCALE_FORMATS[index % 4].name, "per": GRANULARITIES[index % 3], "zero_point": "1"}
-    test = healthy(page("quantize", fmt=TARGETS[index].name, **options))
+    test = healthy(page("quantize", show="result", origin="sampled", fmt=TARGETS[index].name, **options))
     assert len(charts(test)) == 2
     assert metrics(test)["SQNR"].endswith("dB")
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_quantize_samples_every_distribution(distribution):
-    healthy(page("quantize", distribution=distribution, rows="3", columns="5", seed="9", spread="0.001"))
+    healthy(
+        page(
+            "quantize",
+            show="result",
+            origin="sampled",
+            distribution=distribution,
+            rows="3",
+            columns="5",
+            seed="9",
+            spread="0.001",
+        )
+    )
 
 
 def test_quantize_follows_its_controls():
-    test = healthy(page("quantize"))
+    test = healthy(page("quantize", show="result", origin="sampled"))
     first = metrics(test)
     assert first["bits per value"] == "5"
     healthy(test.slider[0].set_value(16).run())
@@ -152,13 +163,13 @@ def test_quantize_follows_its_controls():
 
 def test_quantize_takes_typed_numbers():
     numbers = {"origin": "typed", "fmt": "int4", "per": "tensor"}
-    test = healthy(page("quantize", x="7 -3.4; nan inf", **numbers))
+    test = healthy(page("quantize", show="result", x="7 -3.4; nan inf", **numbers))
     assert metrics(test)["NaN or Inf"] == "2"
     assert "0xD" in texts(test)  # -3
     healthy(test.text_area[0].set_value("7 0.6").run())
     assert "NaN or Inf" not in metrics(test)
     assert metrics(test)["largest |error|"].startswith("≈0.4")
-    nothing = healthy(page("quantize", x="0 0", **numbers))
+    nothing = healthy(page("quantize", show="result", x="0 0", **numbers))
     assert metrics(nothing)["SQNR"] == "–"
 
 
@@ -169,7 +180,7 @@ def test_quantize_tells_what_does_not_fit():
         ({"opset": "23", "scale": "float8_e8m0fnu"}, "24", "opset=28"),
     )
     for query, said, kept in cases:
-        test = page("quantize", **query)
+        test = page("quantize", show="result", origin="sampled", **query)
         assert not test.exception
         assert len(test.error) == 1
         assert said in test.error[0].value
@@ -182,10 +193,12 @@ def test_quantize_tells_what_does_not_fit():
 
 def test_the_ends_of_what_can_be_typed():
     """Those of a link: test_explorer_limits.py."""
-    test = healthy(page("quantize"))
+    test = healthy(page("quantize", show="result", origin="sampled"))
     ends = {box.label: (box.min, box.max) for box in test.number_input}
     assert ends == {"Rows": (1, 256), "Columns": (1, 256), "Scale factor": (1e-30, 1e30), "Seed": (0, 9999)}
-    assert by_label(healthy(page("quantize", origin="typed")).text_area, "Numbers").proto.max_chars == 3000
+    assert (
+        by_label(healthy(page("quantize", show="result", origin="typed")).text_area, "Numbers").proto.max_chars == 3000
+    )
 
 
 @pytest.mark.parametrize("name", ["anatomy", "rounding", "compare", "conversion", "describe", "errors"])
@@ -209,7 +222,7 @@ def test_the_names_of_roundings():
 
 def test_quantize_shows_the_first_rows():
     """64 scales, one to 32 of 32 x 64 elements: of both tables the first 24 rows."""
-    test = healthy(page("quantize", fmt="float8_e4m3fn"))
+    test = healthy(page("quantize", show="result", origin="sampled", fmt="float8_e4m3fn"))
     assert {"24 of 64", "24 of 2048"} <= {caption.value for caption in test.caption}
     (bars,) = re.findall(r'"labelExpr": ?"(.*?)\[datum', charts(test)[0])
     assert "≈0.00195" in json.loads(json.loads(f'"{bars}"'))  # 2^-9 in three digits
@@ -223,7 +236,7 @@ def page_colours(test):
 
 
 def test_one_dimension_has_blocks_too():
-    test = healthy(page("quantize", origin="typed", x="1 2 3 4", fmt="int8", block="2"))
+    test = healthy(page("quantize", show="result", origin="typed", x="1 2 3 4", fmt="int8", block="2"))
     assert asked_or_default(test, "axis") == "-1"
     assert metrics(test)["bits per value"] == "24"  # 8 + 2 * 32 / 4
     assert "block_size=2" in copied(test)[1]
@@ -235,18 +248,22 @@ def asked_or_default(test, part):
 
 
 def test_no_error_is_one_colour():
-    test = healthy(page("quantize", origin="typed", x="1 2; 4 -1", fmt="int8", per="tensor", scale="float8_e8m0fnu"))
+    test = healthy(
+        page("quantize", show="result", origin="typed", x="1 2; 4 -1", fmt="int8", per="tensor", scale="float8_e8m0fnu")
+    )
     assert metrics(test)["SQNR"] == "no error"
     colour = json.loads(charts(test)[1])["layer"][0]["encoding"]["color"]
     assert colour["scale"]["domainMin"] == 0
     assert colour["scale"]["domainMax"] == 1  # else 0 lies in the middle of a domain from 0 to 0
     assert any(caption.value == "No element has an error." for caption in test.caption)
-    other = json.loads(charts(healthy(page("quantize")))[1])["layer"][0]["encoding"]["color"]
+    other = json.loads(charts(healthy(page("quantize", show="result", origin="sampled")))[1])["layer"][0]["encoding"][
+        "color"
+    ]
     assert "domainMax" not in other["scale"]
 
 
 def test_quantize_waits_for_a_file_and_reads_it():
-    test = healthy(page("quantize", origin="file", per="axis", axis="0"))
+    test = healthy(page("quantize", show="result", origin="file", per="axis", axis="0"))
     assert "Choose a file" in test.info[0].value
     stream = io.BytesIO()
     np.save(stream, np.arange(12.0).reshape(3, 4))
@@ -267,7 +284,7 @@ def test_quantize_waits_for_a_file_and_reads_it():
 def test_quantize_lets_choose_a_tensor():
     save = pytest.importorskip("safetensors.numpy").save
     content = save({"a": np.ones((2, 3), np.float32), "b": np.ones((7,), np.float16)})
-    test = page("quantize", origin="file", per="tensor")
+    test = page("quantize", show="result", origin="file", per="tensor")
     test.file_uploader[0].set_value(("w.safetensors", content, "application/octet-stream"))
     healthy(test.run())
     assert any("(2, 3)" in caption.value for caption in test.caption)

@@ -17,7 +17,7 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.backends import call_cache, threads
+from lowprec.backends import prepared_calls, threads
 
 torch: Any = optional("torch")
 
@@ -43,7 +43,7 @@ def test_one_caller_at_a_time_takes_several_threads(monkeypatch: pytest.MonkeyPa
         return threads.shared(n, spied, *arguments)
 
     expected = lp.encode(X, "float8_e5m2")
-    monkeypatch.setattr(call_cache.CASTS, "share", spy)
+    monkeypatch.setattr(prepared_calls.CASTS, "share", spy)
     lp.set_num_threads(4)
     assert np.array_equal(lp.encode(X, "float8_e5m2"), expected)
     assert most == 4

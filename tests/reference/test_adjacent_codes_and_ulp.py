@@ -9,7 +9,7 @@ import pytest
 from support.custom_formats import CUSTOM_FORMATS
 
 from lowprec import reference
-from lowprec.reference.exact_values import bracket, finite_count, magnitude_of
+from lowprec.reference.values import bracket, finite_count, magnitude_of
 from lowprec.spec.formats import NUMERIC, Format, Kind
 
 BY_NAME = {"ids": lambda fmt: fmt.name}

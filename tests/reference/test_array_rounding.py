@@ -9,8 +9,8 @@ import pytest
 from support.custom_formats import BY_NAME, float_format, p3109
 
 from lowprec.reference.exact_cast import decide_rounded, encode_rounded
-from lowprec.reference.exact_values import Value, decode, finite_count, magnitude_of
 from lowprec.reference.philox import random_word
+from lowprec.reference.values import Value, decode, finite_count, magnitude_of
 from lowprec.reference.whole_arrays import expected_rounded, rounded_from_float64, rounded_from_integers
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, NaNRule, as_format
 from lowprec.spec.rounding_modes import OVERFLOWS, ROUNDINGS, Rounding

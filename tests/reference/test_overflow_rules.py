@@ -9,7 +9,7 @@ import pytest
 from support.custom_formats import BY_NAME, float_format, p3109
 
 from lowprec.reference.exact_cast import cast, decide_rounded, decode, encode, encode_rounded
-from lowprec.reference.exact_values import Value, finite_count, magnitude_of
+from lowprec.reference.values import Value, finite_count, magnitude_of
 from lowprec.spec.formats import FORMATS, Format, NaNRule
 from lowprec.spec.rounding_modes import Rounding
 

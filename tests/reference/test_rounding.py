@@ -12,7 +12,7 @@ from support.optional import optional
 
 from lowprec import reference
 from lowprec.reference.exact_cast import decode, encode, encode_rounded, lots_for_upper, place_of
-from lowprec.reference.exact_values import Value, finite_count, magnitude_of, signed_code
+from lowprec.reference.values import Value, finite_count, magnitude_of, signed_code
 from lowprec.spec.formats import FLOAT16, FORMATS, Format, NaNRule, as_format
 from lowprec.spec.rounding_modes import ROUNDINGS, Rounding
 

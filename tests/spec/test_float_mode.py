@@ -19,7 +19,7 @@ from support.paths import with_support
 
 import lowprec as lp
 from lowprec._float_mode import default_mode
-from lowprec.plans.plan import Rule
+from lowprec.plans.plan import Method
 
 IS_KNOWN = os.uname().machine in PROCESSORS and platform.libc_ver()[0] == "glibc"
 known_only = pytest.mark.skipif(not IS_KNOWN, reason="the modes are set for x86-64 and aarch64 with glibc")
@@ -61,7 +61,7 @@ def test_every_plan_is_there(nearest: dict[str, Any]) -> None:
     assert {(made.source, made.target) for made in casts} == set(itertools.product(float_mode_digest.ROWS, repeat=2))
     assert nearest["programs"][0] > len(casts) > len(float_mode_digest.ROWS) ** 2
     quantizations = {made for made, _ in float_mode_digest.quantize_plans()}
-    assert {made.rule for made in quantizations} == {Rule.QUANTIZE, Rule.DEQUANTIZE}
+    assert {made.method for made in quantizations} == {Method.QUANTIZE, Method.DEQUANTIZE}
     assert nearest["quantize_programs"][0] > len(quantizations) > 600
 
 

@@ -21,8 +21,8 @@ from support.paths import with_support
 import lowprec as lp
 from lowprec import reference
 from lowprec._kernels import Program
-from lowprec.backends.call_cache import CASTS
 from lowprec.backends.kernels_of_plan import make_program
+from lowprec.backends.prepared_calls import CASTS
 from lowprec.plans import cast_plan
 from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.plan import Plan, Scaling

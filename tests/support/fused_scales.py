@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lowprec import _kernels
-from lowprec.plans.plan import Rule
+from lowprec.plans.plan import Method
 from lowprec.plans.scale_shapes import Granularity
 from lowprec.reference.whole_arrays import dequantized, quantized
 from support.fused_chains import Conversion
@@ -99,7 +99,7 @@ class Call(NamedTuple):
 
     def operands(self, *, zero: bool) -> _kernels.Operands:
         """Return the scales, with the zero points or without, as programs read them."""
-        integer = self.made.plan.rule is Rule.QUANTIZE
+        integer = self.made.plan.method is Method.QUANTIZE
         offsets = self.zero.astype(np.int32 if integer else np.float32) if zero and self.zero is not None else None
         return _kernels.Operands(
             self.scale.view(np.uint8), None if offsets is None else offsets.view(np.uint8), 4, self.layout.n,
@@ -115,7 +115,7 @@ class Call(NamedTuple):
         plan, index = self.made.plan, self.layout.indices()
         factor = self.scale.astype(np.float64)[index]
         offset = self.zero[index] if zero and self.zero is not None else None
-        if plan.rule is Rule.QUANTIZE:
+        if plan.method is Method.QUANTIZE:
             with np.errstate(invalid="ignore"):
                 x = self.x.view(plan.source.dtype).astype(np.float64)
             options = self.made.options
@@ -145,7 +145,7 @@ def draw_call(rng: np.random.Generator, made: Conversion, layout: Layout, kind: 
             scale = scale.astype(scaling.precision.dtype).astype(np.float32)
         if kind == "in reach":  # rounded to the ends, 0 or Inf
             scale = np.where((scale > 1 / REACH) & (scale < REACH), scale, np.float32(1.25))
-    if plan.rule is Rule.QUANTIZE:
+    if plan.method is Method.QUANTIZE:
         factor = scale.astype(np.float64)[layout.indices()]
         x = draw_x(rng, plan.source, factor, plan.target).view(plan.source.code_dtype)
         codes = plan.target
@@ -157,6 +157,6 @@ def draw_call(rng: np.random.Generator, made: Conversion, layout: Layout, kind: 
         ends = rng.choice([int(codes.min), int(codes.max), 0, 1], count)
         zero = np.where(rng.random(count) < 0.3, ends, rng.integers(int(codes.min), int(codes.max) + 1, count))
         zero = zero.astype(np.float64)
-    elif plan.rule is Rule.DEQUANTIZE and codes.bits < 8:  # zero points of 8-bit floats can but be 0
+    elif plan.method is Method.DEQUANTIZE and codes.bits < 8:  # zero points of 8-bit floats can but be 0
         zero = rng.choice(np.array([0.0, -0.0, 0.5, -1.0, float(codes.max), -float(codes.max)]), count)
     return Call(made, layout, x, scale, zero)

@@ -12,7 +12,7 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference, teaching
-from lowprec.reference.exact_values import Value
+from lowprec.reference.values import Value
 from lowprec.spec.formats import NUMERIC, Format
 from lowprec.spec.rounding_modes import ROUNDINGS, STOCHASTIC
 

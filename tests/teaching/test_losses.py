@@ -13,7 +13,7 @@ import lowprec as lp
 from lowprec import reference, teaching
 from lowprec.explanation import LOSSES
 from lowprec.explorer.shared.format_names import format_named
-from lowprec.reference.exact_values import number_text
+from lowprec.reference.values import number_text
 from lowprec.spec.formats import NUMERIC, Format, Kind
 from lowprec.spec.rounding_modes import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC
 

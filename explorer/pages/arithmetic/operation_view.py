@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from lowprec import Format, teaching
-from lowprec.reference.exact_values import Value, decode
+from lowprec.reference.values import Value, decode
 from lowprec.spec.formats import BFLOAT16, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32
 from lowprec.spec.rounding_modes import STOCHASTIC, RoundingName
 from lowprec.teaching.arithmetic import OPERATIONS, Operation, rounded_as

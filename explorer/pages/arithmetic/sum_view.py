@@ -15,7 +15,7 @@ import numpy as np
 
 import lowprec as lp
 from lowprec import Format, reference, teaching
-from lowprec.reference.exact_values import Value, decode
+from lowprec.reference.values import Value, decode
 from lowprec.spec.formats import FLOAT32
 from lowprec.spec.rounding_modes import STOCHASTIC
 from lowprec.teaching.accumulation import METHODS, Accumulation, Step

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -24,14 +24,15 @@ __all__ = [
     "Curve",
     "Preset",
     "Range",
+    "bound",
     "check_scale",
     "checked_roundings",
+    "chosen_preset",
     "curve",
     "in_measure",
     "presets",
     "range_of",
     "rounding_arguments",
-    "sentence",
     "without_result_text",
 ]
 
@@ -142,18 +143,21 @@ def in_measure(error: Fraction | None, measure: str) -> str:
     return f"{short(error, 10, 4)} ulp" if measure == "ulp" else short(error, 12, 5)
 
 
-def sentence(curve: Curve, measure: str) -> str:
-    """Return the largest error of a curve and where it is."""
+def bound(curve: Curve, measure: str) -> str:
+    """Return the largest error of a curve and where it is, as the label of its line."""
     largest = curve.largest[measure]
     if largest is None:
-        return f"{curve.name}: no number of the range has a finite result."
+        return "no finite result in the range"
     where = {"at": "at", "above": "just above", "below": "just below"}[largest.side]
     if largest.error is None:
-        return f"{curve.name}: the error has no bound {where} {short(largest.x)}."
+        return f"no bound {where} {_shown(largest.x)}"
     if not largest.error:
-        return f"{curve.name}: no error."
-    possible = "the largest possible error is" if curve.curve.is_stochastic else "the largest error is"
-    return f"{curve.name}: {possible} {in_measure(largest.error, measure)}, {where} {short(largest.x)}."
+        return "no error"
+    return f"at most {in_measure(largest.error, measure)}, {where} {_shown(largest.x)}"
+
+
+def _shown(number: Fraction) -> str:
+    return short(number, 10, 4).replace("e+", "e").replace("-", "−")
 
 
 def without_result_text(curve: Curve) -> str:
@@ -163,28 +167,46 @@ def without_result_text(curve: Curve) -> str:
 
 
 def presets(formats: Sequence[Format]) -> tuple[Preset, ...]:
-    """Return the ranges to choose: about 1, and where the first format changes."""
-    fmt = formats[0]
-    whole = {"scale": "log", "measure": "relative"}
-    linear = {"scale": "linear"}
-    found = [Preset("around 1", {"low": "0.5", "high": "4", **linear})]
-    if fmt.kind is Kind.BOOL:
-        return tuple(found)
+    """Return the ranges to choose: about 1, and where each format changes."""
+    several = len(formats) > 1
+    found = [
+        Preset("0 to 2", {"low": "0", "high": "2", "scale": "linear"}),
+        Preset("around 1, 0.5 to 4", {"low": "0.5", "high": "4", "scale": "linear"}),
+        Preset("one binade, 1 to 2", {"low": "1", "high": "2", "scale": "linear"}),
+    ]
+    for fmt in formats:
+        if fmt.kind is not Kind.BOOL:
+            prefix = f"{fmt.name}: " * several
+            found += [Preset(prefix + label, fields) for label, fields in _ranges_of(fmt)]
+    return tuple(found)
+
+
+def _ranges_of(fmt: Format) -> list[tuple[str, dict[str, str]]]:
+    """Return the ranges of a format, each with its name: those on a log scale with the relative error."""
     if not fmt.is_float:
         info = iinfo(fmt)
-        found.append(Preset("the largest value", {"low": str(info.max - 4), "high": str(info.max + 4), **linear}))
-        found.append(Preset("whole range", {"low": str(info.min - 1), "high": str(info.max + 1), **linear}))
-        return tuple(found)
+        return [
+            ("the largest value", {"low": str(info.max - 4), "high": str(info.max + 4), "scale": "linear"}),
+            ("whole range", {"low": str(info.min - 1), "high": str(info.max + 1), "scale": "linear"}),
+        ]
     numbers = finfo(fmt)
     normal, largest = Fraction(numbers.smallest_normal), Fraction(numbers.max)
     smallest = Fraction(numbers.smallest_subnormal) if fmt.has_zero else normal
+    whole = {"scale": "log", "measure": "relative"}
+    found = [("normal range", {"low": _text(normal), "high": _text(largest), **whole})]
     if smallest < normal:
-        found.append(Preset("subnormals", {"low": "0", "high": _text(2 * normal), **linear}))
+        found.append(("subnormals", {"low": "0", "high": _text(2 * normal), "scale": "linear"}))
     top = largest * 5 / 4 if _is_float64(largest * 5 / 4) else largest
-    found.append(Preset("the largest value", {"low": _text(largest / 2), "high": _text(top), **linear}))
+    found.append(("the largest value", {"low": _text(largest / 2), "high": _text(top), "scale": "linear"}))
     least = smallest / 4 if float(smallest / 4) else smallest
-    found.append(Preset("whole range, log", {"low": _text(least), "high": _text(top), **whole}))
-    return tuple(found)
+    found.append(("whole range, log", {"low": _text(least), "high": _text(top), **whole}))
+    return found
+
+
+def chosen_preset(presets: Sequence[Preset], fields: Mapping[str, str]) -> Preset | None:
+    """Return the first preset with the range and scale of a page's fields."""
+    names = ("low", "high", "scale")
+    return next((one for one in presets if all(one.fields[name] == fields[name] for name in names)), None)
 
 
 def _is_float64(number: Fraction) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from lowprec.spec.scale_rules import SCALE_RULES
 
 from ...shared.controls import Controls, stop
 from ...shared.format_names import format_named, is_described
+from ...shared.landscape import landscape
 from .settings import GRANULARITIES, LINEAR, MX, MX_FORMATS, NVFP4, SCALE_FORMATS, SCHEMES, axis_of, mx_problem
 from .state import TARGET_NAMES, Quantize
 from .tensor import DISTRIBUTIONS, Tensor, sampled, typed
@@ -31,7 +33,7 @@ from .tensor_files import (
 )
 from .view import Quantized, quantize
 
-__all__ = ["forget_tensor", "show_setting", "tensor_from", "tensor_of_checkpoint"]
+__all__ = ["forget_tensor", "show_setting", "tensor_from", "tensor_of_checkpoint", "uploaded_file"]
 
 
 _UPLOAD, _KEPT = "upload", "quantize.kept-upload"
@@ -40,7 +42,13 @@ _UPLOAD, _KEPT = "upload", "quantize.kept-upload"
 
 def tensor_from(page: Controls[Quantize]) -> Tensor:
     """Show the controls of the chosen origin and return the tensor; without a file, end the run."""
-    origins = {"sampled": _sampled, "typed": _typed, "file": _uploaded, "folder": tensor_of_checkpoint}
+    origins: dict[str, Callable[[Controls[Quantize]], Tensor]] = {
+        "picture": lambda _: Tensor(landscape()),
+        "sampled": _sampled,
+        "typed": _typed,
+        "file": _uploaded,
+        "folder": tensor_of_checkpoint,
+    }
     return origins[page.state.origin](page)
 
 
@@ -75,6 +83,12 @@ def _keep_upload() -> None:
         st.session_state.pop(_KEPT, None)
     else:
         st.session_state[_KEPT] = (file.name, file.getvalue())
+
+
+def uploaded_file() -> tuple[str, bytes] | None:
+    """Return name and bytes of the file that was chosen last."""
+    kept: tuple[str, bytes] | None = st.session_state.get(_KEPT)
+    return kept
 
 
 def _forget_upload() -> None:
@@ -123,8 +137,8 @@ def _tensor(path: Path, name: str, stamp: Stamp) -> Tensor:
 
 
 def forget_tensor(_: Quantize, new: Quantize) -> Quantize:
-    """Return a state for another file or checkpoint, in which no tensor is chosen yet."""
-    return replace(new, tensor="")
+    """Return a state for another file or checkpoint, in which no tensor and no element of it is chosen yet."""
+    return replace(new, tensor="", at="")
 
 
 def tensor_of_checkpoint(page: Controls[Quantize]) -> Tensor:

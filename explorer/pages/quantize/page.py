@@ -1,4 +1,4 @@
-"""The page Quantize: a small tensor, and one of the sections that show what becomes of it."""
+"""The page Quantize: a tensor in several settings as pictures, and below them sections that are closed at first."""
 
 from __future__ import annotations
 
@@ -6,28 +6,74 @@ import streamlit as st
 
 from ...shared import layout
 from ...shared.controls import Controls
-from . import block, one_setting, side_by_side, sweep
+from ...shared.snippet_text import Snippets
+from . import block, bytes_section, columns, heat_map, one_setting, side_by_side, sweep
 from .controls import forget_tensor, tensor_from
-from .state import ORIGINS, SHOWS, Quantize
+from .state import DRAWN, ORIGINS, SHOWS, Quantize
+from .tensor import Tensor
 
 __all__ = ["LABELS", "show"]
 
-_SECTIONS = dict(zip(SHOWS, (one_setting, side_by_side, sweep, block), strict=True))
-LABELS = dict(zip(SHOWS, ("One setting", "Side by side", "Sweep", "One block"), strict=True))
-"""What the sections are called. Each has `show_section`, which returns the Python and ONNX that repeat it."""
+_SECTIONS = dict(zip(SHOWS[1:], (one_setting, side_by_side, sweep, block, bytes_section, heat_map), strict=True))
+LABELS = {
+    "sweep": ("Sweep of block sizes and rules", "SQNR of each, one line a rule"),
+    "side-by-side": ("Settings side by side", "a table, and errors by the size of the element"),
+    "result": ("One setting", "elements, scales and codes as tables, with evidence"),
+    "block": ("One block", "its scale step by step, its elements, without the largest"),
+    "bytes": ("A block byte by byte", "Q4_0, MXFP4, NVFP4, Q4_K and its nested scales"),
+    "heat-map": ("A checkpoint as a heat map", "SQNR of each tensor, by layer and kind"),
+}
+"""What the sections are called, and what is in them. Each has `show_section`, which may return code."""
+
+_ORIGINS = dict(zip(ORIGINS, ("picture", "sampled", "typed", "file", "checkpoint"), strict=True))
+_DRAWN = dict(zip(DRAWN, ("picture", "error"), strict=True))
 
 
 def show(page: Controls[Quantize]) -> None:
     """Show the page."""
     layout.heading(
         "Quantize",
-        "Choose a tensor, a format and the elements that share a scale, to see what quantization loses.",
+        "Numbers share a scale, block by block. On a picture the blocks show.",
         "QuantizeLinear's rule",
         "QuantizeLinear",
     )
-    st.segmented_control("Tensor", ORIGINS, required=True, **page.bind("origin", forget_tensor))
+    with layout.controls():
+        st.segmented_control(
+            "Tensor",
+            ORIGINS,
+            required=True,
+            label_visibility="collapsed",
+            **page.bind("origin", forget_tensor),
+            format_func=_ORIGINS.__getitem__,
+        )
+        columns.show_settings(page)
+        st.space("stretch")
+        st.segmented_control(
+            "Show",
+            DRAWN,
+            required=True,
+            label_visibility="collapsed",
+            **page.bind("drawn"),
+            format_func=_DRAWN.__getitem__,
+        )
     tensor = tensor_from(page)
-    st.segmented_control("Show", SHOWS, required=True, **page.bind("show"), format_func=lambda show: LABELS[show])
-    snippets = _SECTIONS[page.state.show].show_section(page, tensor)
+    code = columns.show_columns(page, tensor)
+    with st.container(gap=None):
+        for name in LABELS:
+            code = _section(page, tensor, name) or code
     layout.open_in(page.state)
-    layout.copy_section(page, "quantize", *snippets)
+    layout.copy_section(page, "quantize", *code)
+
+
+def _section(page: Controls[Quantize], tensor: Tensor, name: str) -> Snippets | None:
+    """Show a section, closed or open; return the Python and ONNX that repeat it where it is open."""
+    is_open = page.state.show == name
+    key = page.key(f"section {name}")
+    page.give(key, is_open)
+    label, hint = LABELS[name]
+
+    def changed() -> None:
+        page.set(show=name if st.session_state[key] else SHOWS[0])
+
+    with st.expander(f"**{label}** :gray[{hint}]", is_open, key=key, on_change=changed):
+        return _SECTIONS[name].show_section(page, tensor) if is_open else None

@@ -175,7 +175,7 @@ def choose(x: Array, settings: Settings) -> tuple[Array, Array | None]:
 
 
 SUGGESTED = (
-    *("mxfp4,rule=floor,block=32", "mxfp4,rule=rceil,block=32", "nvfp4", "int4,block=32"),
+    *("int4,block=128", "nvfp4", "mxfp4,rule=floor,block=32", "mxfp4,rule=rceil,block=32", "int4,block=32"),
     *("mxfp4,rule=even,block=32", "mxfp4,rule=floor,block=16", "nvfp4,block=32"),
     *("mxfp6_e2m3,rule=floor,block=32", "mxfp6_e3m2,rule=floor,block=32"),
     *("mxfp8_e4m3,rule=floor,block=32", "mxfp8_e5m2,rule=floor,block=32", "mxint8,rule=floor,block=32"),
@@ -183,7 +183,7 @@ SUGGESTED = (
     *("int4,block=32,scale=float16", "uint4,block=32,zero_point=1", "int4,per=tensor"),
     *("float8_e4m3fn,per=tensor", "float8_e5m2,per=tensor", "int8,per=tensor"),
 )
-"""Texts to begin with; the first four are compared by default."""
+"""Texts to begin with; the first three are compared by default."""
 
 _MX_NAMES = {name: fmt for name, fmt in BLOCK_FORMATS.items() if name != NVFP4}
 _MX_PREFIX = "mx:"

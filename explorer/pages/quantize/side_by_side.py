@@ -16,14 +16,14 @@ from .side_by_side_view import Row, compare, measure, verdict
 from .state import MOST_SIDE_BY_SIDE, Quantize
 from .tensor import Tensor
 
-__all__ = ["show_section"]
+__all__ = ["HELP", "show_section"]
 
 _FULL = f"{MOST_SIDE_BY_SIDE} settings are the most: remove one to add it."
 
 _REMEMBERED = 64
 """Rows, each for one setting on one tensor."""
 
-_HELP = (
+HELP = (
     "A scheme or a format, then options. mxfp4, mxfp6_e2m3, mxfp6_e3m2, mxfp8_e4m3, mxfp8_e5m2, mxint8: rule=, block=. "
     "nvfp4: block=. A format such as int4 or float8_e4m3fn: per=tensor, per=axis or block=; scale=, zero_point=1. "
     "All: axis=, rounding=, seed=."
@@ -63,7 +63,7 @@ def _show_controls(page: Controls[Quantize]) -> None:
         **page.bind("compared"),
         max_selections=MOST_SIDE_BY_SIDE,
         accept_new_options=True,
-        help=_HELP,
+        help=HELP,
     )
     own = page.state.settings()
     if own.scheme == MX and mx_problem(own.fmt):

@@ -41,6 +41,8 @@ _SAMPLES = {
 def tensor_lines(state: Quantize, tensor: Tensor) -> str:
     """Return the lines that compute `x`."""
     input_format = tensor.format.name
+    if state.origin == "picture":
+        return "from lowprec.explorer.shared.landscape import landscape\n\nx = landscape()"
     if state.origin == "sampled":
         shape = f"rng, shape = np.random.default_rng({state.seed}), ({state.rows}, {state.columns})"
         return f"{shape}\nx = lp.cast({_SAMPLES[state.distribution]} * {state.spread!r}, {input_format!r})"

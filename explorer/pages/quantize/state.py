@@ -13,6 +13,7 @@ from lowprec.spec.scale_rules import SCALE_RULES
 from ...shared.format_names import format_named
 from ...shared.link import choice, choices, flag, format_name, integer, number, text, texts
 from ...shared.page import FLOAT, NARROW, PageState, Selection, at_an_opset, has_field_value
+from .bytes_view import LAYOUTS
 from .settings import (
     GRANULARITIES,
     MX,
@@ -32,14 +33,17 @@ from .settings import (
 from .sweep_view import SWEEP_RULES
 from .tensor import DISTRIBUTIONS, MOST_ELEMENTS
 
-__all__ = ["MOST_SIDE_BY_SIDE", "ORIGINS", "SHOWS", "TARGET_NAMES", "Quantize"]
+__all__ = ["DRAWN", "MOST_SIDE_BY_SIDE", "ORIGINS", "SHOWS", "TARGET_NAMES", "Quantize"]
 
 TARGET_NAMES = tuple(fmt.name for fmt in TARGETS)
-ORIGINS = ("sampled", "typed", "file", "folder")
+ORIGINS = ("picture", "sampled", "typed", "file", "folder")
 """Where a tensor to quantize comes from."""
 
-SHOWS = ("result", "side-by-side", "sweep", "block")
-"""What is shown of it; each is a section of the page."""
+SHOWS = ("picture", "result", "side-by-side", "sweep", "block", "bytes", "heat-map")
+"""What is shown of it: the picture alone, or a section below it too."""
+
+DRAWN = ("values", "errors")
+"""What the pictures of the settings show."""
 
 MOST_SIDE_BY_SIDE = 4
 
@@ -52,10 +56,11 @@ def _checked_settings(text: str) -> str:
 class Quantize(PageState):
     """A small tensor and how it is quantized; a link holds the name of a file's tensor, not the file.
 
-    `folder` is the path of a checkpoint on the machine that runs the explorer.
+    `folder` is the path of a checkpoint on the machine that runs the explorer, `at` the row and the column of the
+    element that is looked at, nothing for the usual one.
     """
 
-    origin: str = choice("sampled", ORIGINS)
+    origin: str = choice(ORIGINS[0], ORIGINS)
     x: str = text("0.1 -0.7 3 0.25; 5 -9 0.5 0; 0.01 0.02 -0.03 1", 3000)
     distribution: str = choice(DISTRIBUTIONS[0], DISTRIBUTIONS)
     rows: int = integer(32, range(1, 257))
@@ -77,12 +82,20 @@ class Quantize(PageState):
     rounding: str = choice(ROUNDINGS[0], ROUNDINGS)
     rounding_seed: int = integer(0, range(10_000))
     show: str = choice(SHOWS[0], SHOWS)
-    compared: tuple[str, ...] = texts(SUGGESTED[:MOST_SIDE_BY_SIDE], _checked_settings, MOST_SIDE_BY_SIDE)
+    compared: tuple[str, ...] = texts(SUGGESTED[:3], _checked_settings, MOST_SIDE_BY_SIDE)
     sweep_formats: tuple[str, ...] = choices(("mxfp4", NVFP4), tuple(BLOCK_FORMATS))
     sweep_rules: tuple[str, ...] = choices(SCALE_RULES, SWEEP_RULES)
     block_index: int = integer(0, range(MOST_ELEMENTS))
     without_largest: bool = flag(False)
     folder: str = text("", 1000)
+    at: str = text("", 20)
+    drawn: str = choice(DRAWN[0], DRAWN)
+    layout: str = choice(LAYOUTS[0], LAYOUTS)
+
+    @property
+    def usual_place(self) -> str:
+        """The row and the column that are looked at where `at` says nothing: in the picture, the light on the water."""
+        return "53,88" if self.origin == ORIGINS[0] else "0,0"
 
     def settings(self) -> Settings:
         """Return how the tensor is quantized in the sections of one setting; NVFP4 has blocks of 16."""

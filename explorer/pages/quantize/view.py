@@ -25,7 +25,19 @@ from .settings import (
     mx_problem,
 )
 
-__all__ = ["Bar", "Element", "Quantized", "Slice", "codebook", "elements", "per_element", "quantize", "slices", "tiles"]
+__all__ = [
+    "Bar",
+    "Element",
+    "Quantized",
+    "Slice",
+    "codebook",
+    "elements",
+    "per_element",
+    "quantize",
+    "slices",
+    "tiles",
+    "values_of_codes",
+]
 
 Array = np.ndarray[Any, Any]
 
@@ -291,7 +303,7 @@ class Bar:
     count: int
 
 
-def _values(settings: Settings) -> Array:
+def values_of_codes(settings: Settings) -> Array:
     """Return the values of all codes in float64; an integer of MX is in units of 1/64."""
     fmt = settings.fmt
     codes = np.arange(1 << fmt.bits, dtype=fmt.code_dtype)
@@ -305,7 +317,7 @@ def codebook(quantized: Quantized) -> tuple[Bar, ...]:
     """Return how often every code is used, in the order of their values; codes of 16 bits in runs."""
     fmt = quantized.settings.fmt
     counts = np.bincount(quantized.codes.reshape(-1).astype(np.int64), minlength=1 << fmt.bits)
-    values = _values(quantized.settings)
+    values = values_of_codes(quantized.settings)
     order = np.lexsort((~np.signbit(values), values)).tolist()
     run = max(1, len(order) // _BARS) if fmt.bits > 8 else 1
     starts = range(0, len(order), run)

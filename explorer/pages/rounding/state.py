@@ -17,7 +17,7 @@ LINES = ("linear", "symlog", "binades")
 
 @dataclass(frozen=True, slots=True)
 class Rounding(PageState):
-    """One number, one format, the options of Cast; the number line; the rounding that is drawn, the overflow rule."""
+    """One number, one format, the options of Cast; the number line; rounding and overflow rule; a step by hand."""
 
     x: str = text("0.3")
     fmt: str = format_name(FIRST, FORMAT_NAMES, converted=False)
@@ -26,6 +26,7 @@ class Rounding(PageState):
     line: str = choice("linear", LINES)
     rounding: str = choice(ONNX, ROUNDING_CHOICES)
     overflow: str = choice(BY_WIDTH, OVERFLOW_CHOICES)
+    hand: int = integer(4, range(1, 5))
 
     def selection(self) -> Selection:
         """Return the number and the format."""

@@ -1,4 +1,4 @@
-"""The page Saturation: the tables of the Cast page, computed live, and formats that ONNX lacks next to them."""
+"""The page Saturation: where each format ends and what a larger number becomes; the tables of Cast below."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ from typing import Any
 
 import streamlit as st
 
+from lowprec import Format
 from lowprec.spec.rounding_modes import NAN_RULES
 
 from ...shared import evidence, layout
+from ...shared.browser.picture import picture
 from ...shared.cast_controls import overflow_box
 from ...shared.cast_options import BY_WIDTH, DETERMINISTIC
 from ...shared.controls import Controls
 from ...shared.format_names import HELP, format_named
 from ...shared.page import FLOATS, OPSETS
-from . import snippets, view
+from . import picture as drawings
+from . import snippets, table_view, view
 from .state import MOST_OTHERS, Saturation
 
 __all__ = ["show"]
+
 SENTENCES = {
     True: "With saturate = 1, a finite number beyond the range becomes the largest value. So does Inf, but before "
     "opset 24 it becomes NaN in the FNUZ formats.",
@@ -29,14 +33,34 @@ SENTENCES = {
 
 def show(page: Controls[Saturation]) -> None:
     """Show the page."""
-    layout.heading(
-        "Saturation",
-        "Choose an opset, and other formats next to ONNX's, to see how special and too large values are cast. "
-        "Click a cell to open it in Anatomy.",
-        "The tables of Cast",
+    layout.heading("Saturation", "Where each format ends, and what a larger number becomes.", "Cast")
+    with layout.controls():
+        st.toggle("saturate", **page.bind("saturate"))
+        st.segmented_control("Opset", OPSETS, required=True, **page.bind("opset"))
+        st.text_input("Drag the number, or type it", **page.bind("x"), max_chars=1000, width=310)
+        with st.popover("+ format"):
+            formats = _format_controls(page)
+    others = _others(page.state, formats)
+    ranges = page.compute_or_reset(
+        lambda state: view.ranges(state.x, state.saturate, state.opset, others), x=Saturation().x
     )
-    st.segmented_control("Opset", OPSETS, required=True, **page.bind("opset"))
-    state: Any = page.state  # its names are checked, and so of the literal types
+    state = page.state
+    landings = view.landings(state.saturate, state.opset, others, ranges.negative)
+    options = f"saturate {int(state.saturate)}, opset {state.opset}"
+    picture(
+        drawings.wide(ranges, landings, options),
+        drawings.narrow(ranges, landings, options),
+        name="saturation", detail=f"{state.x} {options}", on_set=page.take, drag=drawings.drag(ranges, landings),
+    )  # fmt: skip
+    with layout.more("The tables of Cast", "0, −0, NaN, ±Inf, the last number that fits, the first beyond"):
+        _tables(state, others)
+    layout.evidence_section(evidence.of_overflow(state.opset), lambda: evidence.check_overflow(state.opset), "target")
+    layout.copy_section(page, "saturation", *snippets.of_opset(state.opset, others))
+
+
+def _format_controls(page: Controls[Saturation]) -> tuple[Format, ...]:
+    """Show the formats next to ONNX's and their rules; return these formats."""
+    state = page.state
     st.multiselect(
         "Formats next to ONNX's",
         dict.fromkeys(("tf32", "binary8p3se", "binary8p4se", "e4m3", *FLOATS, *state.fmts)),
@@ -48,49 +72,51 @@ def show(page: Controls[Saturation]) -> None:
     )
     formats = tuple(format_named(name) for name in state.fmts)
     if formats:
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            st.selectbox("Rounding", DETERMINISTIC, **page.bind("rounding"), width=190, help="Of these formats alone.")
-            overflow_box(page, formats)
-            st.selectbox("NaN", NAN_RULES, **page.bind("nan"), width=140, help="What NaN becomes in these formats.")
+        st.selectbox("Rounding", DETERMINISTIC, **page.bind("rounding"), help="Of these formats alone.")
+        overflow_box(page, formats)
+        st.selectbox("NaN", NAN_RULES, **page.bind("nan"), help="What NaN becomes in these formats.")
         st.caption(
-            "The last columns follow these three rules of lowprec.cast, which are not attributes of ONNX's Cast: "
+            "These formats follow three rules of lowprec.cast, which are not attributes of ONNX's Cast: "
             "neither the opset nor saturate concerns them."
         )
+    return formats
+
+
+def _others(state: Any, formats: tuple[Format, ...]) -> table_view.OtherColumns:
+    """Return the formats next to ONNX's with the rules of a state."""
     overflow = None if state.overflow == BY_WIDTH else state.overflow
-    others = view.OtherColumns(formats, state.rounding, overflow, state.nan)
+    return table_view.OtherColumns(formats, state.rounding, overflow, state.nan)
+
+
+def _tables(state: Saturation, others: table_view.OtherColumns) -> None:
+    """Show the tables of ONNX's Cast, computed live."""
     st.caption(
-        "A cell is the code in hexadecimal and its value. "
-        f"A frame marks a result that differs at opset {OPSETS[-1]}. ε: to the next number of 53 bits, as float64 has "
-        f"them."
+        "A cell is the code in hexadecimal and its value, and opens Anatomy. "
+        f"A frame marks a result that differs at opset {OPSETS[-1]}. "
+        "ε: to the next number of 53 bits, as float64 has them."
     )
     for saturate, sentence in SENTENCES.items():
         name = "Formats that saturate does not concern" if saturate is None else f"saturate = {int(saturate)}"
-        st.header(name, anchor=False)
-        st.caption(sentence)
-        layout.show(
-            "pages/saturation/saturation_table",
-            table=view.floats(state.opset, saturate, others),
-            label=f"Casts: {name}",
-        )
-
-    st.header("Power-of-two scales: round_mode and saturate", anchor=False)
-    powers = view.powers(state.opset)
+        _table(name, sentence, table_view.floats(state.opset, saturate, others), f"Casts: {name}")
+    powers = table_view.powers(state.opset)
+    name = "Power-of-two scales: round_mode and saturate"
     if powers is None:
+        st.header(name, anchor=False)
         st.info("Cast has them since opset 24.", icon=":material/info:")
     else:
-        st.caption(
+        sentence = (
             "float8_e8m0fnu has powers of two alone. round_mode decides between two of them, saturate beyond their "
-            "ends; "
-            "the sign of x is ignored."
+            "ends; the sign of x is ignored."
         )
-        layout.show("pages/saturation/saturation_table", table=powers, label="Power-of-two scales")
-
-    st.header("Integers and bool: truncated, then wrapped", anchor=False)
-    st.caption(
-        "The fraction is cut off and the lowest bits are kept: 200 becomes -56 as int8. NaN and Inf become 0 in "
-        "integers. "
-        "bool is 0 for 0 alone."
+        _table(name, sentence, powers, "Power-of-two scales")
+    sentence = (
+        "The fraction is cut off and the lowest bits are kept: 200 becomes −56 as int8. NaN and Inf become 0 in "
+        "integers. bool is 0 for 0 alone."
     )
-    layout.show("pages/saturation/saturation_table", table=view.integers(state.opset), label="Integers")
-    layout.evidence_section(evidence.of_overflow(state.opset), lambda: evidence.check_overflow(state.opset), "target")
-    layout.copy_section(page, "saturation", *snippets.of_opset(state.opset, others))
+    _table("Integers and bool: truncated, then wrapped", sentence, table_view.integers(state.opset), "Integers")
+
+
+def _table(title: str, sentence: str, table: table_view.Table, label: str) -> None:
+    st.header(title, anchor=False)
+    st.caption(sentence)
+    layout.show("pages/saturation/saturation_table", table=table, label=label)

@@ -6,7 +6,7 @@ from lowprec import as_format
 from lowprec.spec.formats import ONNX_NUMERIC
 
 from ...shared.snippet_text import NUMPY, Arguments, Snippets, made_formats, onnx_node, python_arguments, takes_saturate
-from .view import OtherColumns
+from .table_view import OtherColumns
 
 __all__ = ["of_opset"]
 

@@ -9,8 +9,8 @@ from lowprec.spec.rounding_modes import NAN_RULES
 
 from ...shared.cast_options import BY_WIDTH, DETERMINISTIC, OVERFLOW_CHOICES
 from ...shared.format_names import is_described
-from ...shared.link import choice, format_names, integer
-from ...shared.page import FLOATS, OPSETS, PageState, has_field_value
+from ...shared.link import choice, flag, format_names, integer, text
+from ...shared.page import FLOATS, OPSETS, PageState, Selection, has_field_value, number_or_none
 
 __all__ = ["MOST_OTHERS", "Saturation"]
 
@@ -20,7 +20,7 @@ MOST_OTHERS = 4
 
 @dataclass(frozen=True, slots=True)
 class Saturation(PageState):
-    """The opset of the tables; formats next to ONNX's, and the rules beyond ONNX that they follow."""
+    """The opset; formats next to ONNX's, and the rules beyond ONNX that they follow; saturate, and the number."""
 
     opset: int = integer(NEWEST, OPSETS)
     fmts: tuple[str, ...] = format_names((), FLOATS, MOST_OTHERS, converted=False, fewest=0)
@@ -28,8 +28,16 @@ class Saturation(PageState):
     overflow: str = choice(BY_WIDTH, OVERFLOW_CHOICES)
     nan: str = choice(NAN_RULES[0], NAN_RULES)
 
+    saturate: bool = flag(True)
+    x: str = text("1000")
+
+    def selection(self) -> Selection:
+        """Return the number."""
+        return Selection(number_or_none(self.x))
+
     def with_selection(self, number: str | None, name: str | None) -> Saturation:
-        """Return the state with a format that ONNX lacks as the first of the others."""
+        """Return the state with a number, and with a format that ONNX lacks as the first of the others."""
+        state = replace(self, x=number or self.x)
         if name is None or name in self.fmts or not has_field_value(self, "fmts", (name,)) or not is_described(name):
-            return self
-        return replace(self, fmts=(name, *self.fmts)[:MOST_OTHERS])
+            return state
+        return replace(state, fmts=(name, *self.fmts)[:MOST_OTHERS])

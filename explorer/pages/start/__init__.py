@@ -1,4 +1,4 @@
-"""The page Start: guided examples, each a link, and questions to check oneself."""
+"""The page Start: a format as a ruler, and guided examples, each a link."""
 
 from __future__ import annotations
 

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
-from ...shared.link import choice
-from ...shared.page import PageState
-from .questions import QUESTIONS, UNANSWERED
+from ...shared.link import choice, text
+from ...shared.page import NARROW, PageState
+from .view import FORMATS
 
 __all__ = ["Start"]
-
-_CHOICES = {question.name: (UNANSWERED, *map(str, range(len(question.choices)))) for question in QUESTIONS}
-
-
-def _answer(name: str) -> Any:
-    return choice(UNANSWERED, _CHOICES[name])
 
 
 @dataclass(frozen=True, slots=True)
 class Start(PageState):
-    """The answer to each question, by the index of the choice."""
+    """The number on the ruler, and the format."""
 
-    values: str = _answer("values")
-    inf: str = _answer("inf")
-    wrap: str = _answer("wrap")
-    sum: str = _answer("sum")
-    byte: str = _answer("byte")
+    former: ClassVar[frozenset[str]] = frozenset({"values", "inf", "wrap", "sum", "byte"})
+    """Answers to questions, in old links."""
+
+    x: str = text("2.6", 40)
+    fmt: str = choice(NARROW, tuple(FORMATS))

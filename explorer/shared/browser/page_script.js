@@ -112,7 +112,7 @@ function isTheOnlyChange(field, after) {
 // page stays what it is: its links open outside the frame.
 function followLinks(embedded) {
   window.addEventListener("click", (event) => {
-    const link = event.composedPath().find((part) => part instanceof HTMLAnchorElement && part.href);
+    const link = linkOf(event.composedPath());
     const plain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
     if (!link || !plain || event.defaultPrevented || link.target === "_blank" || link.hasAttribute("download")) return;
     if (link.origin !== location.origin) return;
@@ -127,6 +127,15 @@ function followLinks(embedded) {
     document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
     if (link.hash) scrollToPart(decodeURIComponent(link.hash.slice(1)));
   });
+}
+
+// The link among what was clicked, in HTML or in a drawing.
+function linkOf(path) {
+  const found = path.find((part) => part instanceof Element && part.matches("a[href]"));
+  if (!(found instanceof SVGElement)) return found;
+  const link = document.createElement("a");
+  link.href = found.getAttribute("href");
+  return link;
 }
 
 // The part of a page that a link names comes into view when the page is drawn and its heading stands still. Streamlit

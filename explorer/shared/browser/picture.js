@@ -50,14 +50,14 @@ function draw(state) {
   if (state.place !== data.drag?.start) paintPlace(state);
   saving(state);
   if (key !== undefined) {
-    [...svg.querySelectorAll("[data-set],[data-bit],[data-code],[data-drag]")]
+    [...svg.querySelectorAll("[data-set],[data-bit],[data-code],[data-grid],[data-drag]")]
       .find((one) => keyOf(one.dataset) === key)?.focus();
   }
 }
 
 // What tells a shape that has the focus from others, in this drawing and in the next.
 function keyOf(found) {
-  return found.set ?? found.bit ?? found.codePart ?? found.code ?? (found.drag === undefined ? undefined : "drag");
+  return found.set ?? found.bit ?? found.key ?? found.codePart ?? found.code ?? (found.drag === undefined ? undefined : "drag");
 }
 
 function parsed(text) {
@@ -67,6 +67,7 @@ function parsed(text) {
 function listen(state) {
   const { svg, data } = state;
   const clickable = [...svg.querySelectorAll("[data-set]")];
+  svg.querySelectorAll("[data-grid]").forEach((one, index) => listenToGrid(state, one, `grid ${index}`));
   state.bitShapes = [...svg.querySelectorAll("[data-bit]")];
   rove(clickable, (one) => set(state, one.dataset.set));
   for (const one of clickable) one.addEventListener("click", () => set(state, one.dataset.set));
@@ -127,6 +128,29 @@ function send(state, message) {
 function set(state, text) {
   const [field, value] = [text.slice(0, text.indexOf("=")), text.slice(text.indexOf("=") + 1)];
   send(state, { field, value });
+}
+
+// ---- a grid of cells, one of which is chosen
+
+function listenToGrid(state, one, key) {
+  one.dataset.key = key; // of the focus, which a new drawing keeps
+  const [field, numbers] = one.dataset.grid.split("=");
+  const [rows, columns, top, left, row, column] = numbers.split(",").map(Number);
+  const within = (place, count) => Math.max(0, Math.min(count - 1, place));
+  const choose = (down, across) => {
+    send(state, { field, value: `${top + within(down, rows)},${left + within(across, columns)}` });
+  };
+  one.addEventListener("click", (event) => {
+    const box = one.getBoundingClientRect();
+    const [down, across] = [(event.clientY - box.top) / box.height, (event.clientX - box.left) / box.width];
+    choose(Math.floor(down * rows), Math.floor(across * columns));
+  });
+  one.addEventListener("keydown", (event) => {
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    choose(row - top + step[0], column - left + step[1]);
+  });
 }
 
 // ---- bits

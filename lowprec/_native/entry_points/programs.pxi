@@ -178,7 +178,7 @@ cdef void run_tiles(
         start += count
 
 
-include "streaming_stores.pxi"
+include "large_outputs.pxi"
 
 
 cdef void run_chunk(

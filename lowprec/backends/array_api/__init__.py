@@ -11,7 +11,7 @@ from ...arrays.array_memory import check_out, reinterpret
 from ...arrays.libraries import namespace
 from ...arrays.storage_dtypes import native
 from ...plans.cast_plan import make_plan
-from ...plans.plan import Plan, Rule
+from ...plans.plan import Method, Plan
 from ...spec import packing
 from ...spec.formats import Format, as_format
 from ...spec.operator_versions import NEWEST, CastRules, version_of
@@ -72,13 +72,13 @@ def cast_array(x: Any, plan: Plan, xp: Any, *, extend: bool = False, stream: Str
     """
     require(plan.target, xp)
     lib = Library(xp, array_api_compat.device(x))
-    if plan.rule is Rule.COPY:
+    if plan.method is Method.COPY:
         return copied(x, plan.source, extend, lib)
-    if plan.rule is Rule.NONZERO:
+    if plan.method is Method.NONZERO:
         return nonzero(x, plan.source, lib)
-    if plan.rule is Rule.TRUNCATE:
+    if plan.method is Method.TRUNCATE:
         return truncated(x, plan, extend, lib)
-    if plan.rule is Rule.ROUND:
+    if plan.method is Method.ROUND:
         return round_values(exact_values(x, plan.source, lib), plan, stream, lib)
     values = values_of(x, plan.source, plan.target, lib)
     return native_values(values, plan, lib) if plan.target.bits > 16 else encoded(values, plan, lib)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..._float_mode import default_mode
-from ...plans.plan import Plan, Rule
+from ...plans.plan import Method, Plan
 from ...spec.formats import Format, Kind, NaNRule
 
 __all__ = [
@@ -250,7 +250,7 @@ def _power(magnitude: Any, plan: Plan, lib: Library) -> Any:
 def encoded(values: Values, plan: Plan, lib: Library) -> Any:
     """Return whole codes of the target: magnitude, sign, Inf and NaN."""
     target, int64 = plan.target, lib.xp.int64
-    code = (_power if plan.rule is Rule.POWER else _nearest)(values.magnitude, plan, lib)
+    code = (_power if plan.method is Method.POWER else _nearest)(values.magnitude, plan, lib)
     code = lib.select(values.magnitude == math.inf, plan.limits.infinity[0], code, int64)
     signs = values.negative if target.has_negative_zero else values.negative & (code != 0)
     code = code | lib.select(signs, target.sign_mask, 0, int64)

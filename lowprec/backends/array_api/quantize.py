@@ -7,7 +7,7 @@ from typing import Any
 
 import array_api_compat
 
-from ...plans.plan import Plan, Rule
+from ...plans.plan import Method, Plan
 from ...plans.scale_shapes import Granularity
 from ...spec.formats import FLOAT32, FLOAT64, Format
 from ...spec.rounding_modes import Stream
@@ -135,7 +135,7 @@ def quantize_array(
     if scales.zero_point is not None:
         zero = scales.zero_point, plan.codes, FLOAT32
         offset = _signed(_broadcast_values(*zero, shape, granularity, lib), lib)
-    if plan.rule is Rule.QUANTIZE:
+    if plan.method is Method.QUANTIZE:
         values = _in_precision(x, plan.source, scaling.precision, lib)
         values = _rounded(_divided(values, factor, lib), scaling.precision, lib)
         if plan.target.is_integer:
@@ -148,6 +148,6 @@ def quantize_array(
         if offset is not None:
             values = _added(values, -offset, lib)
         values = _rounded(_multiplied(_rounded(values, scaling.precision, lib), factor, lib), scaling.precision, lib)
-    if scaling.last.rule is Rule.ROUND:
+    if scaling.last.method is Method.ROUND:
         return round_values(values, scaling.last, stream, lib)
     return native_values(values, scaling.last, lib) if plan.target.bits > 16 else encoded(values, scaling.last, lib)

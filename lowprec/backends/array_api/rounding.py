@@ -182,7 +182,7 @@ def round_values(values: Values, plan: Plan, stream: Stream | None, lib: Library
     values : Values
         Exact; NaN and Inf become what `plan.limits` says.
     plan : Plan
-        Of `Rule.ROUND`.
+        Of `Method.ROUND`.
     stream : Stream or None
         The random numbers, where the mode is stochastic.
     lib : Library

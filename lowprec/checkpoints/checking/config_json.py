@@ -21,7 +21,7 @@ from ..schemes.scale_grid import Grid
 from ..schemes.scheme import codes_text, scheme_name
 from ..weights import lowprec_names
 from ..weights.companion_tensors import find_tool
-from ..weights.engine_interface import block_of, described_block
+from ..weights.engine_interface import block_of, described_grid
 from ..weights.quantized_weight import Weight
 from ..weights.tensor_selection import FORMATS, head_of, is_untied, tied_head, unstored_head
 from .finding import Finding, name_text
@@ -253,21 +253,15 @@ def _kind(weights: Sequence[Weight]) -> str:
     return f"is {kind_text(weights[0])}{more}"
 
 
-def _extent(grid: Grid, weight: Weight) -> tuple[int, int]:
-    """Return how many rows and columns of a weight share a scale, at most those that it has."""
-    rows = weight.shape[-2] if len(weight.shape) > 1 else 1
-    return min(grid.rows or rows, rows), min(grid.columns or weight.columns, weight.columns)
-
-
 def _fp8(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]:
     """DeepSeek and those who followed: blocks of a size, one format of codes."""
-    codes, shared = weight.scheme.codes, _extent(weight.scheme.grid, weight)
+    codes, shared = weight.scheme.codes, weight.scheme.grid.extent(weight.shape)
     if codes.bits != 8:  # the FP4 of DeepSeek V4, of which config.json says nothing
         return
     block = block_of(description.get("weight_block_size"))
-    if block and shared != _extent(Grid(*block), weight):
+    if block and shared != Grid(*block).extent(weight.shape):
         yield f"is {scheme_name(grouped_scheme(weight))}; {CONFIG} says blocks of {block[0]} x {block[1]}"
-    elif not block and shared != _extent(Grid(0, 0), weight):
+    elif not block and shared != Grid(0, 0).extent(weight.shape):
         yield f"is {scheme_name(grouped_scheme(weight))}; {CONFIG} has no weight_block_size"
     if block and weight.scales is not None and weight.scales.name.endswith("weight_scale"):
         yield "has blocks of scales named weight_scale; engines look for weight_scale_inv"
@@ -328,21 +322,11 @@ def _differences(weight: Weight, group: Mapping[str, Any], description: Mapping[
     inputs = group.get("input_activations")
     if isinstance(inputs, dict) and inputs.get("dynamic") in (False, "local") and not _has_input_scale(weight):
         yield "that inputs have a scale of their own, and there is none"
-    expected = _said_grid(said)
-    if weight.groups is None and expected is not None and _extent(scheme.grid, weight) != _extent(expected, weight):
+    expected = described_grid(said)
+    shape = weight.shape
+    if weight.groups is None and expected is not None and scheme.grid.extent(shape) != expected.extent(shape):
         size = said.get("block_structure") or said.get("group_size")
         yield f"strategy {str(said.get('strategy'))[:20]!r}" + (f" of {str(size)[:20]}" if size else "")
-
-
-def _said_grid(said: Mapping[str, Any]) -> Grid | None:
-    """Return which elements share a scale, as a group says it; None where it does not."""
-    size, block = said.get("group_size"), described_block(said, "block_structure", text=True)
-    strategy = said.get("strategy") or ("group" if size else None)
-    if strategy in ("group", "tensor_group"):
-        return Grid(1, size) if type(size) is int and size > 0 else None
-    if strategy == "block":
-        return Grid(*block) if block else None
-    return {"tensor": Grid(0, 0), "channel": Grid(1, 0)}.get(str(strategy))
 
 
 def _modelopt(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]:
@@ -357,7 +341,7 @@ def _modelopt(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]:
     if expected is not None and not name.startswith(expected[1]):
         yield f"is {name}; quant_algo is {algorithm!r}"
     size = description.get("group_size")
-    shared = _extent(scheme.grid, weight)[1]
+    shared = scheme.grid.extent(weight.shape)[1]
     if type(size) is int and size > 0 and codes_text(scheme) == "FP4" and shared != min(size, weight.columns):
         yield f"has groups of {shared}; group_size is {size}"
 

@@ -231,10 +231,10 @@ def _decoding(onnx: Any, codes: OutputTensor, scale: OutputTensor | None, opset:
     options: dict[str, Any] = {}
     blocks = _BLOCKS if after.bits == 16 or scaling.block_size else 0
     needed = max(first_opset(after), first_opset(scale.fmt), _AXIS, blocks)
-    if scaling.kind == "axis":
+    if scaling.axis is not None:
         options["axis"] = scaling.axis % len(codes.shape)
-    elif scaling.kind == "block":
-        options.update(axis=len(codes.shape) - 1, block_size=scaling.block_size)
+    if scaling.block_size:
+        options["block_size"] = scaling.block_size
     result = scale.fmt
     if not result.has_zero or (opset >= _OUTPUT_TYPE and before.bits in (16, 32)):
         result = before if before.bits in (16, 32) else _PLAIN

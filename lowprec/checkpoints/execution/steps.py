@@ -171,7 +171,7 @@ class Steps:
         for number in numbers:
             plan = self._plan.tensor_plans[number]
             positions = tuple(self._position(plan.first + n) for n in range(plan.count))
-            chunks: Iterator[Chunk] = plan.operation.chunks(self._chunk_bytes)
+            chunks: Iterator[Chunk] = plan.operation.cut.chunks(self._chunk_bytes)
             # A member of an archive is read from its first byte to its last.
             most = None if isinstance(plan.operation.tensor.location, ArchiveMember) else self._runner.chunks
             while group := tuple(itertools.islice(chunks, most)):

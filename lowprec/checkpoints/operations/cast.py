@@ -10,7 +10,7 @@ import numpy as np
 
 from ...loss.error_stats import ErrorStats
 from ...spec.formats import Format
-from ..chunks import ALIGNMENT, Chunk, split_chunks
+from ..chunks import ALIGNMENT, Chunk, ElementCut
 from ..containers.container import OutputTensor, StoredTensor
 from ..schemes.cast import ElementRules, bytes_of
 from .operation import Array, Operation, Summary
@@ -46,20 +46,12 @@ class Cast(Operation):
         tensor = self.tensor.part(name, first * columns, (count, columns))
         return None if tensor is None else replace(self, tensor=tensor)
 
-    def chunks(self, nbytes: int) -> Iterator[Chunk]:
-        """Cut between any elements that start a byte."""
-        most = 8 * nbytes // max(self.fmt.storage_bits, self.rules.to.storage_bits)
-        align = ALIGNMENT if self.tensor.packed or self.rules.packs else 1
-        return split_chunks((1, 1, self.tensor.size), most, 1, align)
-
-    def chunk_bytes(self, chunk: Chunk) -> int:
-        """Return the bytes of the wider format."""
-        return chunk.size * max(self.fmt.storage_bits, self.rules.to.storage_bits) // 8
-
     @property
-    def smallest(self) -> int:
-        """A few bytes."""
-        return 0
+    def cut(self) -> ElementCut:
+        """Between any elements that start a byte."""
+        bits = max(self.fmt.storage_bits, self.rules.to.storage_bits)
+        align = ALIGNMENT if self.tensor.packed or self.rules.packs else 1
+        return ElementCut((1, 1, self.tensor.size), bits, align=align)
 
     def convert(
         self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats

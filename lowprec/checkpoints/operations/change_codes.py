@@ -10,7 +10,7 @@ import numpy as np
 
 from ...loss.error_stats import ErrorStats
 from ...spec.formats import Format
-from ..chunks import Chunk, split_chunks
+from ..chunks import Chunk, ElementCut, RowCut, row_chunks
 from ..containers.container import OutputTensor, StoredTensor
 from ..files.errors import FileError
 from ..schemes.dequantize import dequantize
@@ -18,7 +18,6 @@ from ..schemes.lossless import code_map, group_errors, multiply_scales, requanti
 from ..schemes.scale_grid import Grid
 from ..weights.quantized_weight import Weight
 from .operation import Array, Operation, Summary
-from .rows import row_chunks
 from .workspace import Workspace
 
 __all__ = ["ChangeCodes", "MultiplyScales"]
@@ -64,13 +63,10 @@ class ChangeCodes(Operation):
         codes = self.weight.codes
         yield OutputTensor(codes.name, codes.shape, self.target, codes.location.nbytes, codes, "codes")
 
-    def chunks(self, nbytes: int) -> Iterator[Chunk]:
-        """Cut between rows, counted in float32."""
-        return row_chunks((self.weight.rows, self.weight.columns), nbytes // 4, 1)
-
-    def chunk_bytes(self, chunk: Chunk) -> int:
-        """Return the bytes of rows in float32."""
-        return 4 * chunk.size
+    @property
+    def cut(self) -> RowCut:
+        """Between rows, counted in float32."""
+        return RowCut((self.weight.rows, self.weight.columns), 4 * self.weight.columns)
 
     @property
     def measured(self) -> tuple[int, ...] | None:
@@ -150,13 +146,10 @@ class MultiplyScales(Operation):
         tensor = self.tensor
         yield OutputTensor(tensor.name, tensor.shape, tensor.fmt, tensor.location.nbytes, tensor, "scale")
 
-    def chunks(self, nbytes: int) -> Iterator[Chunk]:
-        """Cut between any scales."""
-        return split_chunks((1, 1, self.tensor.size), nbytes // 8, align=1)
-
-    def chunk_bytes(self, chunk: Chunk) -> int:
-        """Return the bytes of the products, which are computed in float64."""
-        return 8 * chunk.size
+    @property
+    def cut(self) -> ElementCut:
+        """Between any scales, counted in float64, in which products are computed."""
+        return ElementCut((1, 1, self.tensor.size), 64)
 
     @property
     def measured(self) -> tuple[int, ...] | None:

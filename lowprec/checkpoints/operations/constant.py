@@ -8,7 +8,7 @@ from typing import Any
 
 from ...loss.error_stats import ErrorStats
 from ...spec.formats import Format
-from ..chunks import Chunk
+from ..chunks import Chunk, ElementCut
 from ..containers.container import OutputTensor, StoredTensor
 from .operation import Array, Operation, Summary
 from .workspace import Workspace
@@ -48,13 +48,10 @@ class Constant(Operation):
         """Yield the tensor."""
         yield OutputTensor(self.name, self.shape, self.fmt, len(self.content), self.tensor, "kept")
 
-    def chunks(self, nbytes: int) -> Iterator[Chunk]:
-        """Yield nothing: nothing more is read."""
-        yield from ()
-
-    def chunk_bytes(self, chunk: Chunk) -> int:
-        """Return the bytes of a chunk."""
-        return chunk.size
+    @property
+    def cut(self) -> ElementCut:
+        """Into no chunks: nothing more is read."""
+        return ElementCut((0, 0, 0), 8)
 
     @property
     def nbytes(self) -> int:

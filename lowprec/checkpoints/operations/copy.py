@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...loss.error_stats import ErrorStats
-from ..chunks import Chunk, split_chunks
+from ..chunks import ALIGNMENT, Chunk, ElementCut
 from ..containers.container import OutputTensor, StoredTensor
 from ..weights.quantized_weight import fail
 from .operation import Array, Operation, Summary
@@ -43,18 +43,10 @@ class Copy(Operation):
         tensor = self.tensor.part(name, first * columns, (count, columns))
         return None if tensor is None else replace(self, tensor=tensor)
 
-    def chunks(self, nbytes: int) -> Iterator[Chunk]:
-        """Cut the bytes."""
-        return split_chunks((1, 1, self.tensor.location.nbytes), nbytes)
-
-    def chunk_bytes(self, chunk: Chunk) -> int:
-        """Return the bytes of a chunk."""
-        return chunk.size
-
     @property
-    def smallest(self) -> int:
-        """A few bytes."""
-        return 0
+    def cut(self) -> ElementCut:
+        """Between any bytes."""
+        return ElementCut((1, 1, self.tensor.location.nbytes), 8, align=ALIGNMENT)
 
     def convert(
         self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats

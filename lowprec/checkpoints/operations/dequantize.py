@@ -11,7 +11,7 @@ import numpy as np
 
 from ...loss.error_stats import ErrorStats
 from ...spec.formats import FLOAT32
-from ..chunks import Chunk
+from ..chunks import Chunk, RowCut
 from ..containers.container import OutputTensor, StoredTensor
 from ..schemes.cast import ElementRules, Places, SourceBytes, bytes_of
 from ..schemes.dequantize import dequantize
@@ -29,7 +29,7 @@ _FIRST = Places()
 
 @dataclass(frozen=True, slots=True)
 class Dequantize(Operation):
-    """The values of a quantized weight, cast to a format; chunks are counted in rows."""
+    """The values of a quantized weight, cast to a format."""
 
     weight: Weight
     rules: ElementRules
@@ -42,10 +42,10 @@ class Dequantize(Operation):
     @property
     def summary(self) -> Summary:
         """The formats of codes and scales, and all tensors of the weight."""
-        weight, nbytes = self.weight, sum(tensor.location.nbytes for tensor in self.weight.tensors)
-        source, scales = weight.scheme.code_name, weight.scales
+        weight, scales = self.weight, self.weight.scales
+        source = weight.scheme.code_name
         scale, shape = (None, None) if scales is None else (weight.scheme.scale.name, scales.shape)
-        return Summary(weight.name, weight.plain_shape, source, self.rules.to.name, scale, nbytes, shape)
+        return Summary(weight.name, weight.plain_shape, source, self.rules.to.name, scale, weight.nbytes, shape)
 
     def outputs(self) -> Iterator[OutputTensor]:
         """Yield the values."""
@@ -58,32 +58,27 @@ class Dequantize(Operation):
         weight = self.weight.part(name, first, count)
         return None if weight is None else replace(self, weight=weight)
 
-    def chunks(self, nbytes: int) -> Iterator[Chunk]:
-        """Cut between rows, counted in float32, or between matrices: a first row, and a shape of one matrix."""
-        rows, columns = self.weight.rows, self.weight.columns
-        if rows * columns == 0:
-            return
-        step = self.weight.shape[-2] if self.weight.transposed else max(1, nbytes // (4 * columns))
-        for first in range(0, rows, step):
-            yield Chunk(first, (1, min(step, rows - first), columns), 0)
-
-    def chunk_bytes(self, chunk: Chunk) -> int:
-        """Return the bytes of the codes of a matrix, or of rows in float32."""
-        _, count, columns = chunk.shape
-        return count * (self.weight.scheme.row_bytes(columns) if self.weight.transposed else 4 * columns)
+    @property
+    def cut(self) -> RowCut:
+        """Between rows, counted in float32, or between matrices, counted as codes."""
+        weight, columns = self.weight, self.weight.columns
+        if weight.transposed:
+            return RowCut(weight.shape, weight.scheme.row_bytes(columns), max(1, weight.shape[-2]))
+        return RowCut((weight.rows, columns), 4 * columns)
 
     def convert(
         self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats
     ) -> Iterator[tuple[int, int, Array]]:
         """Yield the values of a chunk, as rows or as strips of columns."""
         _, count, columns = chunk.shape
+        start = chunk.start // columns
         workspace.nbytes += self.weight.scheme.row_bytes(columns) * count
         if self.weight.transposed:
             yield from self._exchanged(chunk, workspace, stats)
             return
         rows, step = workspace.rows(self.weight), max(1, PART // columns)
-        for first in range(chunk.start, chunk.start + count, step):
-            here = min(step, chunk.start + count - first)
+        for first in range(start, start + count, step):
+            here = min(step, start + count - first)
             values = _values(workspace, here, columns)
             rows.read(first, here, values)
             result = self._rounded(values, workspace, stats, Places(first * columns))
@@ -93,7 +88,8 @@ class Dequantize(Operation):
         """Yield strips of columns as rows: the matrix is read whole, since each column needs every row of codes."""
         _, rows, columns = chunk.shape
         reader, scheme = workspace.rows(self.weight), self.weight.scheme
-        codes, parameters = reader.codes(chunk.start, rows), reader.shared_parameters(chunk.start, rows)
+        row = chunk.start // columns
+        codes, parameters = reader.codes(row, rows), reader.shared_parameters(row, rows)
         group, dtype = scheme.grid.columns, self.rules.to.code_dtype
         unit = math.lcm(group, 32)  # whole groups of scales, and whole words of codes
         step = unit * max(1, PART // (rows * unit))
@@ -102,7 +98,7 @@ class Dequantize(Operation):
             strip = np.ascontiguousarray(codes[:, scheme.row_bytes(first) : scheme.row_bytes(last)])
             values = _values(workspace, rows, last - first)
             dequantize(scheme, strip, parameters.columns(first // group, -(-last // group)), values)
-            start = chunk.start * columns + first * rows
+            start = chunk.start + first * rows
             if self.rules.is_random:  # the random numbers go by the order of the result
                 strip = _exchange(values, workspace)
                 yield 0, start * dtype.itemsize, self._rounded(strip, workspace, stats, Places(start))

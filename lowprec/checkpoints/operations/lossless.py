@@ -1,40 +1,36 @@
-"""Steps from one scheme to another that keep every value of a weight, and the proof of that in each group of a scale.
-
-A step never goes through values that are rounded. A new one is a line of the table and a class with its arithmetic.
-"""
+"""A lossless step from one scheme to another, chunk by chunk, and the proof of that in each group of a scale."""
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...loss.error_stats import ErrorStats
-from ..chunks import Chunk
+from ..chunks import Chunk, RowCut, row_chunks
 from ..containers.container import OutputTensor, StoredTensor
 from ..files.errors import FileError
 from ..schemes.dequantize import Parameters, dequantize
-from ..schemes.lossless import cast_scales, group_errors, is_relabelled, is_tiled, tile_codes, tile_scales
+from ..schemes.lossless import STEPS, LosslessStep, ScaleError, group_errors
 from ..schemes.scheme import Scheme
 from ..weights.engine_interface import CODES, SCALES, Output
-from ..weights.quantized_weight import Weight
+from ..weights.quantized_weight import Weight, fail
 from .operation import Array, Operation, Summary
-from .rows import WeightRows, row_chunks
+from .rows import Rows
 from .workspace import Workspace
 
-__all__ = ["LosslessStep", "Relabel", "Tile", "find_step"]
+__all__ = ["Lossless", "find_step"]
 
 PART = 1 << 18
 """Elements that are converted and compared at once: they stay in a core's cache."""
 
 
 @dataclass(frozen=True, slots=True)
-class LosslessStep(Operation):
-    """A quantized weight in another scheme; chunks are counted in rows.
+class Lossless(Operation):
+    """A quantized weight in another scheme.
 
     Attributes
     ----------
@@ -44,11 +40,14 @@ class LosslessStep(Operation):
         How it is stored then.
     layout : tuple of Output
         The tensors that it becomes.
+    step : LosslessStep
+        How.
     """
 
     weight: Weight
     scheme: Scheme
     layout: tuple[Output, ...]
+    step: LosslessStep
 
     @property
     def tensor(self) -> StoredTensor:  # type: ignore[override]
@@ -59,9 +58,8 @@ class LosslessStep(Operation):
     def summary(self) -> Summary:
         """The formats, and all tensors of the weight."""
         weight, scheme = self.weight, self.scheme
-        nbytes = sum(tensor.location.nbytes for tensor in weight.tensors)
         names = weight.scheme.code_name, scheme.code_name, scheme.scale.name
-        return Summary(weight.name, weight.plain_shape, *names, nbytes, is_lossless=True)
+        return Summary(weight.name, weight.plain_shape, *names, weight.nbytes, is_lossless=True)
 
     def outputs(self) -> Iterator[OutputTensor]:
         """Yield the tensors of the layout."""
@@ -69,26 +67,16 @@ class LosslessStep(Operation):
             nbytes = math.prod(one.shape) * one.fmt.storage_bits // 8
             yield OutputTensor(one.name, one.shape, one.fmt, nbytes, self.tensor, one.role)
 
-    def chunks(self, nbytes: int) -> Iterator[Chunk]:
-        """Cut between rows that share a scale, counted in float32."""
-        return row_chunks(self.weight.shape, nbytes // 4, max(1, self.scheme.grid.rows))
-
-    def chunk_bytes(self, chunk: Chunk) -> int:
-        """Return the bytes of rows in float32."""
-        return 4 * chunk.size
+    @property
+    def cut(self) -> RowCut:
+        """Between rows that share a scale, counted in float32."""
+        return RowCut(self.weight.shape, 4 * self.weight.columns, self.scheme.grid.unit)
 
     def constants(self, shared: Any) -> Iterator[tuple[int, bytes]]:
         """Yield what the plan knew."""
         for number, one in enumerate(self.layout):
             if one.content is not None:
                 yield number, one.content
-
-    @abstractmethod
-    def step(self, codes: Array, scales: Array, values: Array) -> tuple[Array, Array]:
-        """Return scales, a row and a column to each, and rows of bytes of codes.
-
-        `scales` has a row to each row of `codes`; `values` are their products, in float32.
-        """
 
     def convert(
         self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats
@@ -98,7 +86,7 @@ class LosslessStep(Operation):
         numbers = {one.role: number for number, one in enumerate(self.layout)}
         reader, rows = workspace.rows(weight), weight.shape[-2]
         high = scheme.grid.rows or rows
-        for part in row_chunks((1, *chunk.shape[1:]), PART, max(1, scheme.grid.rows)):
+        for part in row_chunks((1, *chunk.shape[1:]), PART, scheme.grid.unit):
             first, count = (chunk.start + part.start) // columns, part.shape[1]
             source, parameters = reader.codes(first, count), reader.parameters(first, count)
             workspace.nbytes += source.nbytes
@@ -109,7 +97,10 @@ class LosslessStep(Operation):
             dequantize(weight.scheme, source, parameters, values)
             if not np.isfinite(values).all():
                 raise FileError(f"{ascii(weight.name)[:80]}: has a NaN or an infinity, which has no scale")
-            scales, codes = self.step(source, parameters.scales, values)
+            try:
+                scales, codes = self.step.convert(source, parameters.scales, values, weight.scheme, scheme)
+            except ScaleError as error:
+                raise fail(weight.scales or self.tensor, str(error)) from None
             yield numbers[CODES], first * codes.shape[1], codes.reshape(-1)
             matrix, inside = divmod(first, rows)
             at = (matrix * -(-rows // high) + inside // high) * scales[:1].nbytes
@@ -119,44 +110,11 @@ class LosslessStep(Operation):
             stats.inexact += int(np.count_nonzero(group_errors(values, back, scheme.grid)))
 
 
-@dataclass(frozen=True, slots=True)
-class Relabel(LosslessStep):
-    """The same codes; scales in a format that has their values."""
-
-    def step(self, codes: Array, scales: Array, values: Array) -> tuple[Array, Array]:
-        """Copy the codes."""
-        fmt = self.weight.scheme.scale
-        kept = scales[:: self.scheme.grid.rows or len(scales)]
-        if self.scheme.powers_of_two and (kept & fmt.mantissa_mask).any():
-            name = ascii((self.weight.scales or self.tensor).name)[:80]
-            raise FileError(f"{name}: has a scale that is no power of two, although its configuration says ue8m0")
-        return cast_scales(kept, fmt, self.scheme.scale), codes
-
-
-@dataclass(frozen=True, slots=True)
-class Tile(LosslessStep):
-    """FP8 tiles of FP4 groups."""
-
-    def step(self, codes: Array, scales: Array, values: Array) -> tuple[Array, Array]:
-        """Divide by the scales of tiles, powers of two."""
-        scales = tile_scales(codes, scales, self.weight.scheme, self.scheme)
-        return scales, tile_codes(values, scales, self.scheme)
-
-
-STEPS: tuple[tuple[Callable[[Scheme, Scheme, tuple[int, int]], bool], type[LosslessStep]], ...] = (
-    (is_relabelled, Relabel),
-    (is_tiled, Tile),
-)
-"""For which pairs of schemes there is a step; the first that fits counts."""
-
-
-def find_step(rows: WeightRows, scheme: Scheme, layout: tuple[Output, ...]) -> LosslessStep | None:
-    """Return the step by which a weight gets a scheme, or None where its values must be quantized again."""
-    weight, (high, wide) = rows.weight, rows.matrix
+def find_step(weight: Weight, rows: Rows, scheme: Scheme, layout: tuple[Output, ...]) -> Lossless | None:
+    """Return the operation by which a weight gets a scheme; None where its values must be quantized again."""
     computed = {one.role for one in layout if one.content is None}
     is_more = any(one is not None for one in (weight.global_scale, weight.zero_points, weight.groups))
     if weight.scales is None or rows.is_exchanged or is_more or scheme.tiles or computed != {CODES, SCALES}:
         return None
-    return next(
-        (step(weight, scheme, layout) for fits, step in STEPS if fits(weight.scheme, scheme, (high, wide))), None
-    )
+    step = next((one for one in STEPS if one.fits(weight.scheme, scheme, rows.matrix)), None)
+    return None if step is None else Lossless(weight, scheme, layout, step)

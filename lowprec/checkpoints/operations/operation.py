@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...loss.error_stats import ErrorStats
-from ..chunks import Chunk
+from ..chunks import Chunk, Cut
 from ..containers.container import OutputTensor, StoredTensor
 from .workspace import Workspace
 
@@ -72,13 +72,10 @@ class Operation(ABC):
     def outputs(self) -> Iterator[OutputTensor]:
         """Yield the tensors that are made; their numbers are their positions."""
 
+    @property
     @abstractmethod
-    def chunks(self, nbytes: int) -> Iterator[Chunk]:
-        """Cut the tensor into chunks that take about so many bytes before or after the conversion, or more."""
-
-    @abstractmethod
-    def chunk_bytes(self, chunk: Chunk) -> int:
-        """Return how many bytes a chunk takes, as `chunks` counts them."""
+    def cut(self) -> Cut:
+        """How the tensor is cut into chunks: what they take before or after the conversion, whichever is more."""
 
     @abstractmethod
     def convert(
@@ -100,12 +97,6 @@ class Operation(ABC):
         None where they cannot be read by themselves.
         """
         return None
-
-    @property
-    def smallest(self) -> int:
-        """How many bytes the smallest chunk takes, of which the first one is the largest."""
-        first = next(self.chunks(1), None)
-        return 0 if first is None else self.chunk_bytes(first)
 
     @property
     def held(self) -> int:

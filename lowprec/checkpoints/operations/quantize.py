@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...loss.error_stats import ErrorStats
-from ..chunks import Chunk
+from ..chunks import Chunk, RowCut
 from ..containers.container import OutputTensor, StoredTensor
 from ..files.errors import FileError
 from ..schemes.absmax import NotFiniteError, largest_magnitude
@@ -73,19 +73,16 @@ class Quantize(Operation):
     @property
     def _unit(self) -> int:
         """Between how many rows alone the matrix is cut: those of a block, or of a tile of scales."""
-        return TILE_ROWS if self.scheme.tiles else max(1, self.scheme.grid.rows)
+        return TILE_ROWS if self.scheme.tiles else self.scheme.grid.unit
 
     def _rows(self, elements: int) -> int:
         """Return how many rows have about so many elements, a multiple of the unit."""
         return max(self._unit, elements // self.rows.matrix[1] // self._unit * self._unit)
 
-    def chunks(self, nbytes: int) -> Iterator[Chunk]:
-        """Cut between blocks of rows; a matrix whose axes are exchanged is read whole, since a row needs all of it."""
-        return self.rows.chunks(nbytes, self._unit)
-
-    def chunk_bytes(self, chunk: Chunk) -> int:
-        """Return the bytes of a chunk of the weight."""
-        return self.rows.chunk_bytes(chunk)
+    @property
+    def cut(self) -> RowCut:
+        """Between blocks of rows."""
+        return self.rows.cut(self._unit)
 
     @property
     def measured(self) -> tuple[int, ...] | None:
@@ -124,7 +121,7 @@ class Quantize(Operation):
         self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats
     ) -> Iterator[tuple[int, int, Array]]:
         """Yield codes of some rows at a time, then the scales of all."""
-        rows, unit = self.rows.matrix[0], max(1, self.scheme.grid.rows)
+        rows, unit = self.rows.matrix[0], self.scheme.grid.unit
         roles = [one.role for one in self.layout]
         found, first = [], -1
         for part in self._parts(chunk, workspace):
@@ -165,7 +162,7 @@ class Quantize(Operation):
 
     def _compare(self, part: Part, codes: Array, scales: Array, shared: Any, stats: ErrorStats) -> None:
         """Count what the codes of a part lose."""
-        parameters = Parameters(scales[np.arange(len(codes)) // max(1, self.scheme.grid.rows)], None, shared)
+        parameters = Parameters(scales[np.arange(len(codes)) // self.scheme.grid.unit], None, shared)
         if not add_losses(stats, part.values, part.values_fmt, self.scheme, codes, parameters):
             raise fail(self.tensor, f"has numbers too large for {self.scheme.code_name}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,14 +12,14 @@ import numpy as np
 from ...loss.error_stats import ErrorStats
 from ...ops.encode_pack import encode
 from ...spec.formats import FLOAT32, Format
-from ..chunks import Chunk
+from ..chunks import Chunk, RowCut, row_chunks
 from ..containers.container import StoredTensor
 from ..schemes.cast import Array, ElementRules, bytes_of
 from ..schemes.dequantize import Parameters, dequantize
 from ..weights.quantized_weight import Weight
 from .workspace import Workspace
 
-__all__ = ["Part", "Rows", "StoredRows", "WeightRows", "row_chunks"]
+__all__ = ["Part", "Rows"]
 
 
 class Part(NamedTuple):
@@ -48,64 +47,62 @@ class Part(NamedTuple):
         return Part(self.first + start, codes, self.fmt, values, self.values_fmt)
 
 
-def row_chunks(shape: tuple[int, ...], elements: int, unit: int) -> Iterator[Chunk]:
-    """Cut a matrix, or a stack of them, into whole rows of about so many elements: a multiple of `unit` but at ends.
-
-    A chunk's start is counted in elements, and its shape is that of one matrix.
-    """
-    *stack, rows, columns = shape
-    if columns == 0:
-        return
-    step = max(unit, elements // columns // unit * unit)
-    for matrix in range(math.prod(stack)):
-        for first in range(0, rows, step):
-            yield Chunk((matrix * rows + first) * columns, (1, min(step, rows - first), columns), 0)
-
-
 @dataclass(frozen=True, slots=True)
-class Rows(ABC):
+class Rows:
     """A matrix, or a stack of them, that is read some rows at a time.
 
     Attributes
     ----------
     tensor : StoredTensor
-        What is read.
+        What is read: the rows, or the codes of a weight.
     fmt : Format
         The format of the rows.
+    name, shape, source, nbytes
+        What a report says of the values: their name and shape, the format that is stored, the bytes of all tensors that
+        belong to them.
+    stored : tuple of int
+        The shape in the order of memory.
+    is_exchanged : bool
+        Whether the rows are columns in memory, so that each needs the whole matrix.
+    row_bytes : int
+        How many bytes a row takes in memory while it is read.
+    rules : ElementRules, optional
+        How the elements of a tensor are cast first.
+    weight : Weight, optional
+        The weight whose values these are, rounded to the format; they are never stored.
     """
 
     tensor: StoredTensor
     fmt: Format
+    name: str
+    shape: tuple[int, ...]
+    source: str
+    nbytes: int
+    stored: tuple[int, ...]
+    is_exchanged: bool
+    row_bytes: int
+    rules: ElementRules | None = None
+    weight: Weight | None = None
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The name of the values."""
+    @classmethod
+    def of_tensor(
+        cls, tensor: StoredTensor, fmt: Format, rules: ElementRules | None = None, *, transposed: bool = False
+    ) -> Rows:
+        """Return the rows of a tensor of floats; its axes may be exchanged."""
+        source, nbytes = tensor.fmt.name if tensor.fmt else tensor.type_name, tensor.location.nbytes
+        row_bytes = tensor.shape[-1] * fmt.code_dtype.itemsize
+        return cls(tensor, fmt, tensor.name, tensor.shape, source, nbytes, tensor.shape, transposed, row_bytes, rules)
 
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the values."""
-
-    @property
-    @abstractmethod
-    def source(self) -> str:
-        """The format that is stored."""
-
-    @property
-    @abstractmethod
-    def nbytes(self) -> int:
-        """How many bytes all stored tensors take that belong to it."""
-
-    @property
-    @abstractmethod
-    def stored(self) -> tuple[int, ...]:
-        """The shape in the order of memory."""
-
-    @property
-    @abstractmethod
-    def is_exchanged(self) -> bool:
-        """Whether the rows are columns in memory, so that each needs the whole matrix."""
+    @classmethod
+    def of_weight(cls, weight: Weight, fmt: Format, *, transposed: bool = False) -> Rows:
+        """Return the rows of the values of a weight; axes that are exchanged twice are as they were."""
+        is_exchanged, scheme = weight.transposed != transposed, weight.scheme
+        # Codes, where a matrix is read whole; else the values are in memory.
+        row_bytes = scheme.row_bytes(weight.columns) if is_exchanged else 4 * weight.columns
+        return cls(
+            weight.codes, fmt, weight.name, weight.plain_shape, scheme.code_name, weight.nbytes, weight.shape,
+            is_exchanged, row_bytes, weight=weight,
+        )  # fmt: skip
 
     @property
     def matrix(self) -> tuple[int, int]:
@@ -113,71 +110,17 @@ class Rows(ABC):
         *_, rows, columns = self.stored
         return (columns, rows) if self.is_exchanged else (rows, columns)
 
-    @abstractmethod
-    def row_bytes(self, columns: int) -> int:
-        """Return how many bytes so many elements, next to each other in memory, take while they are read."""
+    def cut(self, unit: int) -> RowCut:
+        """Cut between rows, in multiples of `unit`; a matrix of exchanged axes is read whole, a row needs all of it."""
+        return RowCut(self.stored, self.row_bytes, max(1, self.stored[-2]) if self.is_exchanged else unit)
 
-    def chunks(self, nbytes: int, unit: int) -> Iterator[Chunk]:
-        """Cut between rows, in multiples of `unit`, or between matrices where the axes are exchanged."""
-        *_, rows, columns = self.stored
-        if self.is_exchanged:
-            return row_chunks(self.stored, 0, max(1, rows))
-        return row_chunks(self.stored, nbytes * columns // max(1, self.row_bytes(columns)), unit)
-
-    def chunk_bytes(self, chunk: Chunk) -> int:
-        """Return how many bytes a chunk takes."""
-        return chunk.shape[1] * self.row_bytes(chunk.shape[2])
-
-    @abstractmethod
     def parts(self, chunk: Chunk, step: int, workspace: Workspace) -> Iterator[Part]:
         """Yield the rows of a chunk, `step` at a time; each part is valid until the next."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRows(Rows):
-    """A tensor of floats, cast first where there are rules for that; its axes may be exchanged."""
-
-    rules: ElementRules | None = None
-    transposed: bool = False
-
-    @property
-    def name(self) -> str:
-        """The tensor's."""
-        return self.tensor.name
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The tensor's."""
-        return self.tensor.shape
-
-    @property
-    def source(self) -> str:
-        """The tensor's format."""
-        return self.tensor.fmt.name if self.tensor.fmt else self.tensor.type_name
-
-    @property
-    def nbytes(self) -> int:
-        """The tensor's bytes."""
-        return self.tensor.location.nbytes
-
-    @property
-    def stored(self) -> tuple[int, ...]:
-        """The tensor's shape."""
-        return self.tensor.shape
-
-    @property
-    def is_exchanged(self) -> bool:
-        """Whether they are to be exchanged."""
-        return self.transposed
-
-    def row_bytes(self, columns: int) -> int:
-        """Return the bytes of the tensor's elements."""
-        return columns * self.fmt.code_dtype.itemsize
-
-    def parts(self, chunk: Chunk, step: int, workspace: Workspace) -> Iterator[Part]:
-        """Read some rows, or all of a matrix where they are its columns."""
+        if self.weight is not None:
+            yield from _values(self.weight, self, chunk, step, workspace)
+            return
         first = chunk.start // self.matrix[1]
-        if self.transposed:
+        if self.is_exchanged:
             x = self._codes(chunk, workspace)
             for start in range(0, x.shape[1], step):
                 strip = np.ascontiguousarray(x[:, start : start + step])  # dense, its columns are near each other
@@ -197,75 +140,36 @@ class StoredRows(Rows):
         return content.view(self.fmt.code_dtype).reshape(chunk.shape[1:])
 
 
-@dataclass(frozen=True, slots=True)
-class WeightRows(Rows):
-    """The values of a quantized weight, rounded to the format; they are never stored."""
+def _values(weight: Weight, rows: Rows, chunk: Chunk, step: int, workspace: Workspace) -> Iterator[Part]:
+    """Multiply the codes of a part by their scales, and round."""
+    reader = workspace.rows(weight)
+    _, count, columns = chunk.shape
+    first = chunk.start // columns
+    workspace.nbytes += weight.scheme.row_bytes(columns) * count
+    if rows.is_exchanged:
+        parameters = reader.shared_parameters(first, count)
+        for start, values in _strips(weight, reader.codes(first, count), parameters, step):
+            yield _rounded(chunk.start // count + start, values, rows.fmt)
+        return
+    for start in range(first, first + count, step):
+        here = min(step, first + count - start)
+        values = workspace.arithmetic.buffer("values", np.float32, here * columns).reshape(here, columns)
+        yield _rounded(start, reader.read(start, here, values), rows.fmt)
 
-    weight: Weight
-    transposed: bool = False
 
-    @property
-    def name(self) -> str:
-        """The name of the values."""
-        return self.weight.name
+def _rounded(first: int, values: Array, fmt: Format) -> Part:
+    return Part(first, np.asarray(encode(values, fmt)).view(fmt.code_dtype), fmt, values.view(np.uint32), FLOAT32)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the values where the weight is not quantized."""
-        return self.weight.plain_shape
 
-    @property
-    def source(self) -> str:
-        """The format of the codes."""
-        return self.weight.scheme.code_name
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all tensors of the weight."""
-        return sum(tensor.location.nbytes for tensor in self.weight.tensors)
-
-    @property
-    def stored(self) -> tuple[int, ...]:
-        """The shape in the order of the codes."""
-        return self.weight.shape
-
-    @property
-    def is_exchanged(self) -> bool:
-        """Whether the codes have other rows than are wanted: axes that are exchanged twice are as they were."""
-        return self.weight.transposed != self.transposed
-
-    def row_bytes(self, columns: int) -> int:
-        """Return the bytes of the codes where a matrix is read whole; else the values are in memory."""
-        return self.weight.scheme.row_bytes(columns) if self.is_exchanged else 4 * columns
-
-    def parts(self, chunk: Chunk, step: int, workspace: Workspace) -> Iterator[Part]:
-        """Multiply the codes of a part by their scales, and round."""
-        reader = workspace.rows(self.weight)
-        _, count, columns = chunk.shape
-        first = chunk.start // columns
-        workspace.nbytes += self.weight.scheme.row_bytes(columns) * count
-        if self.is_exchanged:
-            for start, values in self._strips(reader.codes(first, count), reader.shared_parameters(first, count), step):
-                yield self._part(chunk.start // count + start, values)
-            return
-        for start in range(first, first + count, step):
-            here = min(step, first + count - start)
-            values = workspace.arithmetic.buffer("values", np.float32, here * columns).reshape(here, columns)
-            yield self._part(start, reader.read(start, here, values))
-
-    def _part(self, first: int, values: Array) -> Part:
-        codes = np.asarray(encode(values, self.fmt)).view(self.fmt.code_dtype)
-        return Part(first, codes, self.fmt, values.view(np.uint32), FLOAT32)
-
-    def _strips(self, codes: Array, parameters: Parameters, step: int) -> Iterator[tuple[int, Array]]:
-        """Yield strips of columns as rows: whole groups of scales, and whole words of codes."""
-        scheme, columns = self.weight.scheme, self.weight.columns
-        width = scheme.grid.columns
-        unit = math.lcm(width or 1, 32, step)
-        for first in range(0, columns, unit):
-            last = min(first + unit, columns)
-            strip = np.ascontiguousarray(codes[:, scheme.row_bytes(first) : scheme.row_bytes(last)])
-            here = parameters.columns(first // width, -(-last // width)) if width else parameters.columns()
-            values = np.empty((len(codes), last - first), np.float32)
-            dequantize(scheme, strip, here, values)
-            yield first, np.ascontiguousarray(values.T)
+def _strips(weight: Weight, codes: Array, parameters: Parameters, step: int) -> Iterator[tuple[int, Array]]:
+    """Yield strips of columns as rows: whole groups of scales, and whole words of codes."""
+    scheme, columns = weight.scheme, weight.columns
+    width = scheme.grid.columns
+    unit = math.lcm(width or 1, 32, step)
+    for first in range(0, columns, unit):
+        last = min(first + unit, columns)
+        strip = np.ascontiguousarray(codes[:, scheme.row_bytes(first) : scheme.row_bytes(last)])
+        here = parameters.columns(first // width, -(-last // width)) if width else parameters.columns()
+        values = np.empty((len(codes), last - first), np.float32)
+        dequantize(scheme, strip, here, values)
+        yield first, np.ascontiguousarray(values.T)

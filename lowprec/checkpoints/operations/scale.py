@@ -11,10 +11,10 @@ import numpy as np
 from ...loss.error_stats import ErrorStats
 from ...spec.formats import Format
 from ...spec.packing import packed_bytes
-from ..chunks import ALIGNMENT, Chunk, split_chunks
+from ..chunks import ALIGNMENT, Chunk, ElementCut
 from ..containers.container import OutputTensor, StoredTensor
 from ..schemes.cast import ElementRules, bytes_of
-from ..schemes.scale_grid import SCALE_SUFFIX, ScaleLayout
+from ..schemes.scale_grid import SCALE_SUFFIX, ScaleRequest
 from .operation import Array, Operation, Summary
 from .workspace import Workspace
 
@@ -34,7 +34,7 @@ class Scale(Operation):
     tensor: StoredTensor
     fmt: Format
     rules: ElementRules
-    scaling: ScaleLayout
+    scaling: ScaleRequest
     suffix: str = ""
 
     @property
@@ -52,29 +52,24 @@ class Scale(Operation):
         yield OutputTensor(tensor.name + self.suffix, tensor.shape, to, nbytes, tensor, "codes", self.rules)
         shape = self.scaling.scale_shape(tensor.shape)
         nbytes = packed_bytes(int(np.prod(shape, dtype=object)), fmt)
-        axis = self.scaling.axis % len(tensor.shape) if self.scaling.kind == "axis" else None
+        axis = None if self.scaling.block_size else self.scaling.axis
+        axis = None if axis is None else axis % len(tensor.shape)
         yield OutputTensor(tensor.name + SCALE_SUFFIX, shape, fmt, nbytes, tensor, "scale", self.rules, axis)
 
-    def chunks(self, nbytes: int) -> Iterator[Chunk]:
-        """Cut between scales."""
-        most = max(8 * nbytes // self._bits, self._slice)
+    @property
+    def cut(self) -> ElementCut:
+        """Between scales, counted in the wider format."""
+        bits = max(self.fmt.storage_bits, self.rules.to.storage_bits)
         align = ALIGNMENT if self.tensor.packed or self.rules.packs else 1
-        return split_chunks(self.rules.view(self.tensor.shape, self.tensor.fortran), most, self.rules.unit, align)
-
-    def chunk_bytes(self, chunk: Chunk) -> int:
-        """Return the bytes of the wider format."""
-        return chunk.size * self._bits // 8
+        view = self.rules.view(self.tensor.shape, self.tensor.fortran)
+        return ElementCut(view, bits, self.rules.unit, align, self._slice)
 
     @property
     def _slice(self) -> int:
         """How many elements have one scale of an axis, where they follow each other and a chunk can have them; or 0."""
         outer, _, inner = self.rules.view(self.tensor.shape, self.tensor.fortran)
         fits = outer == 1 and SMALLEST_SLICE <= inner <= LARGEST_SLICE
-        return inner if self.scaling.kind == "axis" and fits else 0
-
-    @property
-    def _bits(self) -> int:
-        return max(self.fmt.storage_bits, self.rules.to.storage_bits)
+        return inner if self.scaling.axis is not None and fits else 0
 
     @property
     def held(self) -> int:

@@ -24,7 +24,7 @@ from ..operations.dequantize import Dequantize
 from ..operations.operation import Operation
 from ..operations.scale import Scale
 from ..schemes.cast import Arithmetic, ElementRules, SourceBytes, bytes_of
-from ..schemes.scale_grid import ScaleLayout
+from ..schemes.scale_grid import ScaleRequest
 from ..weights.companion_tensors import affects_quantization, check_part, find_companions, find_tool, is_weight
 from ..weights.quantized_weight import Weight
 from ..weights.tensor_selection import NamePatterns
@@ -67,7 +67,7 @@ def _check_rules(fmt: Format, rules: ElementRules) -> None:
     arithmetic.quantize(element, Chunk(0, (1, 1, 1), 0), rules, scales, result, ErrorStats())
 
 
-def _check_axis(container: Container, scaling: ScaleLayout, wanted: Sequence[StoredTensor]) -> None:
+def _check_axis(container: Container, scaling: ScaleRequest, wanted: Sequence[StoredTensor]) -> None:
     """Raise FileError if none of the tensors that are to be converted has the axis of the scales."""
     if wanted and not any(scaling.has_axis(one.shape) for one in wanted):
         ranks = ", ".join(map(str, sorted({len(one.shape) for one in wanted})))

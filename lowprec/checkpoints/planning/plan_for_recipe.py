@@ -21,7 +21,7 @@ from ..operations.dequantize import Dequantize
 from ..operations.lossless import find_step
 from ..operations.operation import Operation
 from ..operations.quantize import Quantize
-from ..operations.rows import Rows, StoredRows, WeightRows
+from ..operations.rows import Rows
 from ..recipes import Recipe
 from ..schemes.cast import ElementRules
 from ..schemes.lossless import FNUZ
@@ -179,8 +179,8 @@ class ToRecipe:
             scheme = recipe.scheme_of(tensor.fmt)
             layout = tuple(recipe.outputs(tensor.name, recipe.shape_of(tensor), scheme))
             rows = _rows(one.operation, tensor.fmt, recipe.transposed)
-            step = find_step(rows, scheme, layout) if isinstance(rows, WeightRows) else None
-            if isinstance(rows, WeightRows) and step is None:
+            step = None if rows.weight is None else find_step(rows.weight, rows, scheme, layout)
+            if rows.weight is not None and step is None:
                 quantized_twice.append(rows.weight)
             plan.add(step or Quantize(rows, scheme, recipe.tool, layout, recipe.fused(tensor.name)))
             modules.add(module)
@@ -275,9 +275,9 @@ def _kept(operation: Operation, recipe: Recipe) -> Iterator[Operation]:
 def _rows(operation: Operation, fmt: Format, transposed: bool) -> Rows:
     """Return the rows that an operation makes."""
     if isinstance(operation, Dequantize):
-        return WeightRows(operation.tensor, fmt, operation.weight, transposed)
+        return Rows.of_weight(operation.weight, fmt, transposed=transposed)
     rules = operation.rules if isinstance(operation, Cast) else None
-    return StoredRows(operation.tensor, fmt, rules, transposed)
+    return Rows.of_tensor(operation.tensor, fmt, rules, transposed=transposed)
 
 
 def _experts(plan: ConversionPlan, scheme: Scheme) -> dict[str, str]:

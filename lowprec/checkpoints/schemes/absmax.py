@@ -16,7 +16,7 @@ from ...backends.largest_magnitudes import largest_codes
 from ...ops.encode_pack import decode
 from ...ops.scales import scale_codes
 from ...plans.cast_plan import make_plan
-from ...plans.plan import Plan, Rule, Scaling
+from ...plans.plan import Method, Plan, Scaling
 from ...plans.scale_shapes import granularity_of
 from ...spec.formats import FLOAT32, Format
 from ...spec.memo import CACHED
@@ -97,16 +97,16 @@ def clear_negative_zeros(packed: Array, x: Array, fmt: Format) -> None:
 
 
 @lru_cache(maxsize=CACHED)
-def _plan(rule: Rule, source: Format, target: Format) -> Plan:
+def _plan(method: Method, source: Format, target: Format) -> Plan:
     """Return the plan of a quantization or a dequantization that has floats at both ends."""
     last = make_plan(FLOAT32, target, cast_rules(FLOAT32, target))
-    return Plan(rule, source, target, scaling=Scaling(FLOAT32, None, last))
+    return Plan(method, source, target, scaling=Scaling(FLOAT32, None, last))
 
 
-def _run(rule: Rule, x: Array, fmt: Format, factors: Array, target: Format, width: int) -> Array:
+def _run(method: Method, x: Array, fmt: Format, factors: Array, target: Format, width: int) -> Array:
     granularity = granularity_of(x.shape, factors.shape, 1, width, blocks=True, axes=True)
     scales = Scales(factors, FLOAT32, None, granularity)
-    return np.asarray(run(Job(x, _plan(rule, fmt, target), scales, codes=True)))
+    return np.asarray(run(Job(x, _plan(method, fmt, target), scales, codes=True)))
 
 
 def multiply(x: Array, fmt: Format, factors: Array, target: Format, width: int = 0) -> Array:
@@ -123,9 +123,9 @@ def multiply(x: Array, fmt: Format, factors: Array, target: Format, width: int =
     width : int, optional
         How many columns share a factor.
     """
-    return _run(Rule.DEQUANTIZE, x, fmt, factors, target, width)
+    return _run(Method.DEQUANTIZE, x, fmt, factors, target, width)
 
 
 def divide(x: Array, fmt: Format, divisor: np.float32, target: Format) -> Array:
     """Return codes of the quotients by a number, which are rounded to float32 and then cast to a format."""
-    return _run(Rule.QUANTIZE, x, fmt, np.asarray(divisor), target, 0)
+    return _run(Method.QUANTIZE, x, fmt, np.asarray(divisor), target, 0)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..._float_mode import default_mode
+from ...loss.beyond_range import count_rounded_beyond, random_numbers_of, rounded_range
 from ...loss.error_stats import CHUNK, ErrorStats, ScaledCodes, add_scaled, convert_compared, count_beyond, is_within
-from ...loss.saturation import count_rounded_beyond, random_numbers_of, rounded_range
 from ...ops import cast, quantize_linear
 from ...ops.encode_pack import decode, encode, unpack
 from ...ops.scales import largest_magnitudes
@@ -20,7 +20,7 @@ from ...spec.operator_versions import cast_rules
 from ...spec.packing import packed_bytes
 from ...spec.rounding_modes import Rounding, RoundingOptions, RoundModeName, Stream, check_rounding
 from ..chunks import ALIGNMENT, Chunk, split_chunks
-from .scale_grid import ScaleLayout
+from .scale_grid import ScaleRequest
 
 __all__ = ["Arithmetic", "Array", "ElementRules", "Places", "SourceBytes", "bytes_of"]
 
@@ -49,7 +49,7 @@ class ElementRules:
     round_mode: RoundModeName | None
     opset: int
     packs: bool = False
-    scaling: ScaleLayout | None = None
+    scaling: ScaleRequest | None = None
     options: RoundingOptions | None = None
     seed: int | None = None
 
@@ -237,7 +237,7 @@ class Arithmetic:
                 random[run] = random_numbers_of(rounding, Stream(rules.seed, offset), random[run].size)
         return count_rounded_beyond(values, rules.to, rounding, random, peak=peak)
 
-    def absmax(self, source: SourceBytes, chunk: Chunk, scaling: ScaleLayout) -> Iterator[tuple[int, Array]]:
+    def absmax(self, source: SourceBytes, chunk: Chunk, scaling: ScaleRequest) -> Iterator[tuple[int, Array]]:
         """Yield the largest magnitudes of parts of a chunk, float64, with the index of the first one's scale."""
         for part in split_chunks(chunk.shape, SCALED_PART, align=ALIGNMENT if source.packed else 1):
             x = source.codes(part.start, part.start + part.size)
@@ -272,7 +272,7 @@ class Arithmetic:
             if scales is None:
                 scale = scaling.scale_codes(_absmax(x, fmt, scaling), to)
             else:
-                scale = scales[first : first + part.shape[1]] if scaling.kind == "axis" else scales
+                scale = scales[first : first + part.shape[1]] if scaling.axis is not None else scales
             used.append(scale.reshape(-1))
             written = result[bytes_of(part.start, to, packs) : bytes_of(end, to, packs)]
             held = scale.view(scaling.fmt.dtype)
@@ -324,13 +324,11 @@ class Arithmetic:
         stats.add(values.reshape(-1), back.reshape(-1))
 
     @staticmethod
-    def _factors(scale: Array, scaling: ScaleLayout, part: Chunk) -> Array:
+    def _factors(scale: Array, scaling: ScaleRequest, part: Chunk) -> Array:
         """Return scales as float32 that go with the elements of a part."""
         values = np.asarray(decode(scale, scaling.fmt))
-        if scaling.kind == "tensor":
-            return values
-        if scaling.kind == "axis":
-            return values[:, np.newaxis]
+        if not scaling.block_size:
+            return values if scaling.axis is None else values[:, np.newaxis]
         return np.repeat(values, scaling.block_size, axis=1)[:, : part.shape[1], np.newaxis]
 
     def _values(self, x: Array, fmt: Format) -> Array:
@@ -347,9 +345,9 @@ class Arithmetic:
         return np.asarray(decode(codes.view(to.code_dtype), to, to=values.dtype, out=back))
 
 
-def _absmax(x: Array, fmt: Format, scaling: ScaleLayout) -> Array:
+def _absmax(x: Array, fmt: Format, scaling: ScaleRequest) -> Array:
     """Return the largest magnitudes of codes of a chunk's three axes, the middle one of which runs along the scales."""
-    if scaling.kind == "tensor":
+    if scaling.axis is None:
         return largest_magnitudes(x, source=fmt)
     largest = largest_magnitudes(x, axis=1, block_size=scaling.block_size, source=fmt)
     return largest[:, :, 0] if scaling.block_size else largest

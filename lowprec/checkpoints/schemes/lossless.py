@@ -14,9 +14,10 @@ Source: vLLM, normalize_e4m3fn_to_e4m3fnuz; ONNX, "Float stored in 8 bits".
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,8 +37,8 @@ from .scale_grid import Grid
 from .scheme import Packing, Scheme
 
 __all__ = [
-    "FN", "FNUZ", "cast_scales", "code_map", "group_errors", "holds", "is_relabelled", "is_tiled",
-    "multiply_scales", "requantize", "tile_codes", "tile_scales",
+    "FN", "FNUZ", "STEPS", "LosslessStep", "ScaleError", "cast_scales", "code_map", "group_errors", "holds",
+    "is_relabelled", "is_tiled", "multiply_scales", "requantize", "tile_codes", "tile_scales",
 ]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
@@ -78,10 +79,7 @@ def is_relabelled(source: Scheme, target: Scheme, shape: tuple[int, int]) -> boo
 
 def _fitted(grid: Grid, shape: tuple[int, int]) -> Grid:
     """Return a grid in the one way, of several, in which its groups of a matrix can be said."""
-    rows, columns = shape
-    if grid.period not in (0, rows):
-        return grid
-    return Grid(min(grid.rows or rows, rows), min(grid.columns or columns, columns))
+    return Grid(*grid.extent(shape)) if grid.period in (0, shape[0]) else grid
 
 
 def is_tiled(source: Scheme, target: Scheme, shape: tuple[int, int]) -> bool:
@@ -158,6 +156,44 @@ def group_errors(values: Array, back: Array, grid: Grid) -> Array:
     rows = np.maximum.reduceat(errors, np.arange(0, values.shape[1], wide), axis=1)
     groups: Array = np.maximum.reduceat(rows, np.arange(0, len(values), high), axis=0)
     return groups
+
+
+class ScaleError(ValueError):
+    """A scale is not what the scheme says."""
+
+
+class LosslessStep(NamedTuple):
+    """A step from one scheme to another that keeps every value of a weight, and never goes through rounded values.
+
+    Attributes
+    ----------
+    fits : callable
+        Takes both schemes, and the rows and columns of a matrix; returns whether there is such a step.
+    convert : callable
+        Takes rows of bytes of codes; their scales, a row to each row; the products of both in float32, all finite; and
+        both schemes. Returns scales, a row and a column to each, and rows of bytes of codes. Raises ScaleError.
+    """
+
+    fits: Callable[[Scheme, Scheme, tuple[int, int]], bool]
+    convert: Callable[[Array, Array, Array, Scheme, Scheme], tuple[Array, Array]]
+
+
+def _relabel(codes: Array, scales: Array, values: Array, source: Scheme, target: Scheme) -> tuple[Array, Array]:
+    """Copy the codes; give scales a format that has their values."""
+    kept = scales[:: target.grid.rows or len(scales)]
+    if target.powers_of_two and (kept & source.scale.mantissa_mask).any():
+        raise ScaleError("has a scale that is no power of two, although its configuration says ue8m0")
+    return cast_scales(kept, source.scale, target.scale), codes
+
+
+def _tile(codes: Array, scales: Array, values: Array, source: Scheme, target: Scheme) -> tuple[Array, Array]:
+    """Divide by the scales of tiles, powers of two."""
+    scales = tile_scales(codes, scales, source, target)
+    return scales, tile_codes(values, scales, target)
+
+
+STEPS = (LosslessStep(is_relabelled, _relabel), LosslessStep(is_tiled, _tile))
+"""The first that fits counts."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -172,17 +172,6 @@ def _is_mx(scheme: Scheme) -> bool:
     return powers and (scheme.grid.rows, scheme.grid.columns) == (1, _MX_GROUP)
 
 
-def sharing_text(grid: Grid) -> str:
-    """Return which elements share a scale, without a noun: a tensor, a row, 128 x 128, 32 columns."""
-    if not grid.rows and not grid.columns:
-        return "a matrix" if grid.period else "a tensor"
-    if not grid.columns:
-        return "a row" if grid.rows == 1 else f"{grid.rows} rows"
-    if not grid.rows:
-        return "a column" if grid.columns == 1 else f"{grid.columns} columns of all rows"
-    return f"{grid.columns} columns" if grid.rows == 1 else f"{grid.rows} x {grid.columns}"
-
-
 def scheme_name(scheme: Scheme) -> str:
     """Return the name that people use: MXFP4, NVFP4, block FP8 128x128, int8 per row, int4 in groups of 128."""
     if scheme.blocks is not None:
@@ -196,7 +185,7 @@ def scheme_name(scheme: Scheme) -> str:
         return f"block {codes} {grid.rows}x{grid.columns}"
     if grid.rows == 1 and grid.columns:
         return f"{codes} in groups of {grid.columns}"
-    return f"{codes} per {sharing_text(grid).removeprefix('a ')}"
+    return f"{codes} per {grid.text().removeprefix('a ')}"
 
 
 def scheme_text(scheme: Scheme) -> str:
@@ -204,7 +193,7 @@ def scheme_text(scheme: Scheme) -> str:
     if scheme.blocks is not None:
         return f"{scheme.blocks.name}: {scheme.blocks.nbytes} bytes to {scheme.blocks.size} columns"
     codes = f"{scheme.bits}-bit integers in words" if scheme.packing is Packing.WORDS else scheme.codes.name
-    text = f"{codes}, a {scheme.scale.name} scale to {sharing_text(scheme.grid)}"
+    text = f"{codes}, a {scheme.scale.name} scale to {scheme.grid.text()}"
     second = {GlobalScale.FACTOR: ", times a second one", GlobalScale.INVERSE: ", divided by a second one"}
     return text + second.get(scheme.global_scale, "") + (", in tiles of 128 x 4" if scheme.tiles else "")
 

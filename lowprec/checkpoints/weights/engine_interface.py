@@ -10,11 +10,12 @@ from typing import Any
 
 from ...spec.formats import Format
 from ..files.errors import FileError
+from ..schemes.scale_grid import Grid
 from ..schemes.scheme import BlockType
 
 __all__ = [
     "CODES", "GLOBAL_SCALE", "SCALES", "Output", "block_of", "check_module_lists", "described_block",
-    "described_group", "wrong_value",
+    "described_grid", "described_group", "wrong_value",
 ]  # fmt: skip
 
 CODES, SCALES, GLOBAL_SCALE = "codes", "scales", "global_scale"
@@ -86,6 +87,17 @@ def described_group(description: Mapping[str, Any], key: str = "group_size") -> 
     if size is not None and (type(size) is not int or not (size > 0 or size == -1)):
         raise wrong_value(key, "a positive integer or -1", size)
     return size
+
+
+def described_grid(weights: Mapping[str, Any]) -> Grid | None:
+    """Return which elements share a scale, as a group of compressed-tensors says it; None where it does not."""
+    size, block = weights.get("group_size"), described_block(weights, "block_structure", text=True)
+    strategy = weights.get("strategy") or ("group" if size else None)
+    if strategy in ("group", "tensor_group"):
+        return Grid(1, size) if type(size) is int and size > 0 else None
+    if strategy == "block":
+        return Grid(*block) if block else None
+    return {"tensor": Grid(0, 0), "channel": Grid(1, 0)}.get(str(strategy))
 
 
 def check_module_lists(description: Mapping[str, Any]) -> None:

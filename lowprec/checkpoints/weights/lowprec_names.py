@@ -5,17 +5,15 @@ There may be zero points ``W_zero_point`` too, or with NVFP4 one factor for all,
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, Format
 from ..containers.container import StoredTensor
-from ..schemes.scale_grid import SCALE_FORMATS, SCALE_SUFFIX, Grid
+from ..schemes.scale_grid import SCALE_FORMATS, SCALE_SUFFIX, GridError, noted_grid
 from ..schemes.scheme import GlobalScale, Packing, Scheme
-from .quantized_weight import Source, Weight, fail, grid_of
+from .quantized_weight import Source, Weight, fail
 
-__all__ = ["GLOBAL_SUFFIX", "METHODS", "NAME", "ZERO_SUFFIX", "find", "grid"]
+__all__ = ["GLOBAL_SUFFIX", "METHODS", "NAME", "ZERO_SUFFIX", "find"]
 
 
 ZERO_SUFFIX, GLOBAL_SUFFIX = "_zero_point", "_global_scale"
@@ -46,7 +44,11 @@ def find(source: Source) -> Iterator[Weight]:
         packing = Packing.LOW_FIRST if codes.packed and not ends_within else Packing.NONE  # as the reader returns them
         assert scales.fmt is not None
         second = GlobalScale.NONE if factor is None else GlobalScale.FACTOR
-        scheme = Scheme(codes.fmt, packing, scales.fmt, grid(codes, scales), second)
+        try:
+            grid = noted_grid(codes.shape, scales.shape, scales.axis, scales.block)
+        except GridError as error:
+            raise fail(scales, str(error)) from None
+        scheme = Scheme(codes.fmt, packing, scales.fmt, grid, second)
         yield Weight(codes.name, NAME, codes.shape, scheme, codes, scales, factor, zeros)
 
 
@@ -58,25 +60,3 @@ def _is_quantized(fmt: Format, has_zero_points: bool) -> bool:
 
 def _is_nvfp4(codes: StoredTensor, scales: StoredTensor) -> bool:
     return (codes.fmt, scales.fmt) == (FLOAT4_E2M1FN, FLOAT8_E4M3FN)
-
-
-def grid(codes: StoredTensor, scales: StoredTensor) -> Grid:
-    """Return which elements share a scale: all, those at an index of an axis, or a block of the last axis or two."""
-    shape = codes.shape
-    if scales.shape == ():
-        return Grid(0, 0)
-    if scales.block is not None:
-        if len(shape) == len(scales.shape) == 1:
-            return grid_of((1, *shape), replace(scales, shape=(1, *scales.shape)), scales.block)
-        return grid_of(shape, scales, scales.block)
-    if len(scales.shape) == len(shape) and scales.shape[:-1] == shape[:-1]:
-        return grid_of(shape, scales)
-    axes = [axis for axis, length in enumerate(shape) if scales.shape == (length,) and scales.axis in (None, axis)]
-    if len(axes) != 1:
-        why = "fits no axis" if not axes else f"fits the axes {', '.join(map(str, axes))}"
-        raise fail(scales, f"has the shape {list(scales.shape)}, which {why} of a tensor of shape {list(shape)}")
-    axis = axes[0]
-    if axis == len(shape) - 1:
-        return Grid(0, 1, 0, repeats=True)
-    inner = math.prod(shape[axis + 1 : -1]) or 1  # a weight without elements has its scales too
-    return Grid(inner, 0, shape[axis] * inner, repeats=True)

@@ -14,10 +14,11 @@ from ...spec.formats import FLOAT8_E8M0FNU, FLOAT32, Format
 from ...spec.packing import group, packed_bytes
 from ..containers.container import ArchiveMember, StoredTensor, TensorReader
 from ..files.errors import FileError
+from ..schemes import scale_grid
 from ..schemes.dequantize import Parameters, dequantize
 from ..schemes.packing import ROWS as TILE_ROWS
 from ..schemes.packing import columns_to_rows, deinterleave, from_blocked, tiled_shape, unpack_words
-from ..schemes.scale_grid import SCALE_FORMATS, Grid
+from ..schemes.scale_grid import SCALE_FORMATS, Grid, GridError
 from ..schemes.scheme import Packing, Scheme, WordOrder
 
 __all__ = [
@@ -103,6 +104,11 @@ class Weight:
         return (self.codes, *(one for one in optional if one is not None), *self.unused)
 
     @property
+    def nbytes(self) -> int:
+        """The bytes of all of them."""
+        return sum(tensor.location.nbytes for tensor in self.tensors)
+
+    @property
     def columns(self) -> int:
         """The length of its last axis."""
         return self.shape[-1] if self.shape else 1
@@ -182,48 +188,11 @@ def shape_of_pairs(codes: StoredTensor) -> tuple[int, ...]:
 
 
 def grid_of(shape: tuple[int, ...], scales: StoredTensor, block: tuple[int, int] | None = None) -> Grid:
-    """Return which elements share a scale, from the shapes.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        The weight's.
-    scales : StoredTensor
-        One scale; one to a row, with or without a last axis of 1; one to a block of rows and columns; each of these for
-        every index of the first axis where the weight has three.
-    block : tuple of int, optional
-        The rows and columns of a block, if the checkpoint names them; scales of as many axes as the weight must fit.
-
-    Raises
-    ------
-    FileError
-        If the shape of the scales fits none of these.
-    """
-    lengths = scales.shape
-    *experts, rows, columns = (*(1,) * (2 - len(shape)), *shape)
-    in_blocks = len(lengths) == len(shape) >= 2 and lengths[:-2] == shape[:-2]
-    if block and in_blocks:
-        blocks = [block]
-    elif math.prod(lengths) == 1:
-        return Grid(0, 0)
-    elif experts and lengths in [(*experts, *(1,) * n) for n in range(3)]:
-        return Grid(0, 0, rows)
-    elif columns > 1 and lengths in [(*experts, rows), (*experts, rows, 1)]:
-        return Grid(1, 0, rows)
-    else:
-        blocks = [(1, _width(columns, lengths[-1])), (128, 128), (64, 64), (256, 256)] if in_blocks else []
-    for height, width in blocks:
-        if width and (-(-rows // height), -(-columns // width)) == lengths[-2:]:
-            return Grid(height, width, rows)
-    blocked = f" in blocks of {block[0]} x {block[1]}" if block else ""
-    raise fail(scales, f"has the shape {list(lengths)}, which fits no weight of shape {list(shape)}{blocked}")
-
-
-def _width(columns: int, count: int) -> int:
-    """Return how many columns share a scale where a row has `count` scales; 0 if no length fits."""
-    if count and columns % count == 0:
-        return columns // count
-    return next((width for width in (16, 32, 64, 128) if -(-columns // width) == count), 0)
+    """Return which elements of a weight share a scale, as `scale_grid.grid_of`; raise FileError where nothing fits."""
+    try:
+        return scale_grid.grid_of(shape, scales.shape, block)
+    except GridError as error:
+        raise fail(scales, str(error)) from None
 
 
 def read_tensor(reader: TensorReader, tensor: StoredTensor, first: int = 0, nbytes: int | None = None) -> Array:

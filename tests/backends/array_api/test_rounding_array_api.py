@@ -17,7 +17,7 @@ from lowprec.backends import array_api, backend_choice
 from lowprec.backends.array_api import rounding as array_api_rounding
 from lowprec.backends.array_api.cast import Library
 from lowprec.plans.cast_plan import make_plan
-from lowprec.plans.plan import Plan, Rule
+from lowprec.plans.plan import Method, Plan
 from lowprec.reference.philox import random_word
 from lowprec.reference.whole_arrays import expected_rounded
 from lowprec.spec.formats import Format
@@ -61,7 +61,7 @@ def unsigned(x: Any) -> np.ndarray:
 
 
 def plan_of(source: Format, target: Format, rounding: Rounding) -> Plan:
-    return Plan(Rule.ROUND, source, target, rounding=rounding, limits=limits_of(target, rounding))
+    return Plan(Method.ROUND, source, target, rounding=rounding, limits=limits_of(target, rounding))
 
 
 def check(codes: np.ndarray, source: Format, target: Format, rounding: Rounding, xp: Any) -> None:

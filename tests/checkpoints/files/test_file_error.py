@@ -16,7 +16,7 @@ from support.safetensors_writer import save_file
 import lowprec as lp
 from lowprec import checkpoints
 from lowprec.checkpoints import FileError, read_array, write_array
-from lowprec.cli.entry_point import main
+from lowprec.cli.command_line import main
 
 X = np.float32([[1, 2], [3, 4]])
 E4M3 = lp.formats["float8_e4m3fn"]

@@ -247,7 +247,7 @@ def test_operations_travel_to_other_machines() -> None:
     (tensor,) = [one for one in stored(COMPRESSED) if one.name.endswith("o_proj.weight_global_scale")]
     constant = Constant(tensor, "x", FLOAT32, (), b"\0" * 4)
     assert pickle.loads(pickle.dumps(constant)) == constant
-    assert (list(constant.chunks(1)), constant.nbytes, list(constant.constants(None))) == ([], 0, [(0, b"\0" * 4)])
+    assert (list(constant.cut.chunks(1)), constant.nbytes, list(constant.constants(None))) == ([], 0, [(0, b"\0" * 4)])
 
 
 def stored(folder: Path) -> list[StoredTensor]:

@@ -35,9 +35,9 @@ def test_pack(name: str) -> None:
     assert np.array_equal(lp.pack(codes), expected)
     assert np.array_equal(lp.pack(codes, name), expected)
     assert np.array_equal(lp.pack(lp.encode(X, name), source=name), expected)
-    for carrier in (np.uint8, np.int8):
+    for dtype in (np.uint8, np.int8):
         with pytest.raises(ValueError, match=r"^`source` must be the format of the codes, which u?int8 does not name"):
-            lp.pack(np.zeros(4, carrier))
+            lp.pack(np.zeros(4, dtype))
     with pytest.raises(ValueError, match=r"^`source` must be a 2-, 4- or 6-bit format to be packed; got float8_e5m2"):
         lp.pack(lp.cast(X, "float8_e5m2"))
     with pytest.raises(ValueError, match=r"^`source` must be the format of packed codes; got None"):

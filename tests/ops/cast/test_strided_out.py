@@ -11,7 +11,7 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec.backends import cpu
-from lowprec.backends.call_cache import CASTS
+from lowprec.backends.prepared_calls import CASTS
 
 torch: Any = optional("torch")
 

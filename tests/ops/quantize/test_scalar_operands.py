@@ -12,7 +12,7 @@ import pytest
 from support.optional import optional
 
 import lowprec as lp
-from lowprec.backends.call_cache import DEQUANTIZED, QUANTIZED
+from lowprec.backends.prepared_calls import DEQUANTIZED, QUANTIZED
 
 torch: Any = optional("torch")
 jax: Any = optional("jax")

@@ -53,11 +53,11 @@ def draw_shape(rng: np.random.Generator, *, most: int = _MANY, least_rank: int =
     if choice < 0.62 and most >= _MANY:
         return (int(rng.integers(20_000, _MANY)),) if rng.random() < 0.5 else (int(rng.integers(100, 260)), 257)
     rank = int(rng.integers(2, 5))
-    budget = min(most, 4000)
+    limit = min(most, 4000)
     lengths: list[int] = []
     for _ in range(rank):
-        lengths.append(int(rng.integers(1, max(2, min(budget, 70) + 1))))
-        budget //= lengths[-1]
+        lengths.append(int(rng.integers(1, max(2, min(limit, 70) + 1))))
+        limit //= lengths[-1]
     return tuple(rng.permutation(lengths).tolist())
 
 

@@ -167,8 +167,8 @@ def test_odd_blocks(scheme: str) -> None:
 
 
 def test_a_block_that_is_not_there() -> None:
-    test = page("quantize", show="block", scheme="mx", rows="2", columns="32", block_index="2")
+    test = page("quantize", origin="sampled", show="block", scheme="mx", rows="2", columns="32", block_index="2")
     assert "block\\_index" in test.error[0].value
     assert not test.exception
     assert "The largest element of block (0, 0)" in shown(test)
-    assert page("quantize", block_index="99999999999").warning
+    assert page("quantize", show="result", origin="sampled", block_index="99999999999").warning

@@ -125,7 +125,7 @@ def test_of_a_large_tree_few_entries_are_looked_at(
     seen, resolve = [], symbolic_links._resolve
     monkeypatch.setattr(symbolic_links, "_resolve", lambda *found: seen.append(found) or resolve(*found))
     monkeypatch.setattr(tensor_files, "MOST_FILES", 300, raising=False)
-    test = page("quantize", origin="folder", folder=str(tmp_path))
+    test = page("quantize", show="result", origin="folder", folder=str(tmp_path))
     assert not test.exception
     assert len(seen) <= 300
     said = test.error[0].value.replace("\\", "")
@@ -165,12 +165,12 @@ def test_a_visitor_chooses_a_tensor_of_a_checkpoint(tmp_path: Path, show: str) -
 def test_bad_checkpoints_are_messages(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x")
     for folder in (tmp_path / "none", tmp_path, tmp_path / "a.txt"):
-        test = page("quantize", origin="folder", folder=str(folder))
+        test = page("quantize", show="result", origin="folder", folder=str(folder))
         assert not test.exception
         assert len(test.error) == 1
         assert not test.code
     save(tmp_path / "a.safetensors", {"x": X})
-    test = page("quantize", origin="folder", folder=str(tmp_path / "a.safetensors"), tensor="z")
+    test = page("quantize", show="result", origin="folder", folder=str(tmp_path / "a.safetensors"), tensor="z")
     assert "one of the checkpoint's 1 names" in test.error[0].value.replace("\\", "")
     assert test.selectbox(key="quantize.tensor").value == "x"
     assert not test.exception
@@ -181,7 +181,7 @@ def test_an_upload_stays_from_page_to_page() -> None:
     np.save(stream, np.arange(12, dtype=np.float32).reshape(3, 4))
     test = AppTest.from_file(str(FOLDER / "shared/app.py"), default_timeout=60).run()
     turn_to(test, "quantize")
-    test.query_params["origin"] = "file"
+    test.query_params["origin"], test.query_params["show"] = "file", "result"
     test.run()
     test.file_uploader[0].set_value(("w.npy", stream.getvalue(), "application/octet-stream"))
     healthy(test.run())
@@ -190,7 +190,7 @@ def test_an_upload_stays_from_page_to_page() -> None:
     healthy(turn_to(test, "rounding").run())
     assert not test.file_uploader
     turn_to(test, "quantize")
-    test.query_params["origin"] = "file"
+    test.query_params["origin"], test.query_params["show"] = "file", "result"
     healthy(test.run())
     assert any("(3, 4)" in caption.value for caption in test.caption)
     assert "chosen before: w.npy" in test.text[0].value

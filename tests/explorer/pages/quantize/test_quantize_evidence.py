@@ -105,11 +105,19 @@ def test_the_rules_of_a_setting(query: dict[str, object], rows: set[str]) -> Non
 
 
 def test_the_page_checks_the_tensor() -> None:
-    shown = press(healthy(page("quantize", **write(Quantize(fmt="int8", rows=6, columns=40)))))
+    shown = press(
+        healthy(page("quantize", **write(Quantize(origin="sampled", show="result", fmt="int8", rows=6, columns=40))))
+    )
     assert "float32 → int8, this tensor: <strong>240 inputs, 0 differ" in shown
-    block = press(healthy(page("quantize", **write(Quantize(show="block", scheme="mx", rows=6, columns=40)))))
+    block = press(
+        healthy(page("quantize", **write(Quantize(origin="sampled", show="block", scheme="mx", rows=6, columns=40))))
+    )
     assert "→ float8_e8m0fnu, scales: <strong>12 inputs, 0 differ" in block
-    none = texts(healthy(page("quantize", **write(Quantize(scheme="nvfp4", rows=6, columns=40)))))
+    none = texts(
+        healthy(
+            page("quantize", **write(Quantize(origin="sampled", show="result", scheme="nvfp4", rows=6, columns=40)))
+        )
+    )
     assert "have no rule for this" not in none  # its elements are rounded by a rule of the table
 
 

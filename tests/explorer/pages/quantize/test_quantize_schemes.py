@@ -27,9 +27,9 @@ E4M3 = "e4m3,bias=8,inf=0,nan=negative-zero"
 
 
 def labels(test: Any) -> set[str]:
-    """Return the labels of the controls of a setting."""
+    """Return the labels of the controls of the section, without those of the menus above the picture."""
     kinds = (test.selectbox, test.slider, test.toggle, test.number_input, test.button_group)
-    return {element.label for kind in kinds for element in kind}
+    return {one.label for kind in kinds for one in kind if "quantize.setting " not in (one.key or "")}
 
 
 def metrics(test: Any) -> dict[str, str]:
@@ -39,7 +39,11 @@ def metrics(test: Any) -> dict[str, str]:
 @pytest.mark.parametrize("index", range(len(MX_FORMATS)), ids=lambda index: MX_FORMATS[index].name)
 def test_mx_in_every_format(index: int) -> None:
     fmt, rule = MX_FORMATS[index], SCALE_RULES[index % len(SCALE_RULES)]
-    test = healthy(page("quantize", scheme="mx", fmt=fmt.name, scale_rule=rule, block="8", **SMALL))
+    test = healthy(
+        page(
+            "quantize", show="result", origin="sampled", scheme="mx", fmt=fmt.name, scale_rule=rule, block="8", **SMALL
+        )
+    )
     found = quantize(sampled("normal", 6, 40, 0).values, mx_settings(fmt, 8, scale_rule=rule))
     assert metrics(test)["SQNR"] == f"≈{found.sqnr_db:.2f} dB"
     assert metrics(test)["bits per value"] == f"{fmt.bits + 1}"
@@ -56,20 +60,24 @@ def test_round_mode_is_asked_of_scales_that_are_rounded_to_powers() -> None:
     for scale, zero_point, is_asked in (
         ("float8_e8m0fnu", "1", True), ("float32", "1", False), ("float8_e8m0fnu", "0", False),
     ):  # fmt: skip
-        test = healthy(page("quantize", fmt="int8", scale=scale, zero_point=zero_point, **SMALL))
+        test = healthy(
+            page("quantize", show="result", origin="sampled", fmt="int8", scale=scale, zero_point=zero_point, **SMALL)
+        )
         assert ("round_mode" in labels(test)) == is_asked, scale
         assert ("Scale rule" in labels(test)) == (scale == "float8_e8m0fnu" and not is_asked)
 
 
 def test_scales_of_mx_are_shown_as_powers() -> None:
     """By OCP MX the scale of a block whose largest element is 12 is 2^(3 - 2) in FP4."""
-    test = healthy(page("quantize", scheme="mx", fmt="float4_e2m1fn", block="4", origin="typed", x="12 -6 3 0"))
+    test = healthy(
+        page("quantize", show="result", scheme="mx", fmt="float4_e2m1fn", block="4", origin="typed", x="12 -6 3 0")
+    )
     assert "<td>2^1</td>" in texts(test)
     assert "<td>0x80</td>" in texts(test)
 
 
 def test_nvfp4_shows_its_global_scale() -> None:
-    test = healthy(page("quantize", scheme="nvfp4", origin="typed", x="2688 6 3 1.5"))
+    test = healthy(page("quantize", show="result", scheme="nvfp4", origin="typed", x="2688 6 3 1.5"))
     assert metrics(test)["global scale"] == "1"
     assert metrics(test)["bits per value"] == "14"  # 4 + (8 + 32) / 4
     assert "× global scale" in texts(test)
@@ -79,7 +87,7 @@ def test_nvfp4_shows_its_global_scale() -> None:
 
 
 def test_controls_change_the_scheme() -> None:
-    test = healthy(page("quantize", fmt="uint4", **SMALL))
+    test = healthy(page("quantize", show="result", origin="sampled", fmt="uint4", **SMALL))
     scheme = next(group for group in test.button_group if group.label == "Scheme")
     healthy(scheme.set_value("mx").run())
     assert (asked(test, "scheme"), asked(test, "fmt")) == ("mx", "float4_e2m1fn")  # MX has no uint4
@@ -87,7 +95,9 @@ def test_controls_change_the_scheme() -> None:
     healthy(box.set_value("stochastic").run())
     assert "Seed of the rounding" in labels(test)
     assert "rounding='stochastic', seed=0" in copied_python(test)
-    test = healthy(page("quantize", fmt="float8_e5m2", saturate="0", opset="24", **SMALL))
+    test = healthy(
+        page("quantize", show="result", origin="sampled", fmt="float8_e5m2", saturate="0", opset="24", **SMALL)
+    )
     box = next(box for box in test.selectbox if box.label == "Rounding")
     healthy(box.set_value("toward_zero").run())
     assert (asked(test, "opset"), asked(test, "saturate")) == ("28", "1")
@@ -96,7 +106,18 @@ def test_controls_change_the_scheme() -> None:
 
 @pytest.mark.parametrize("scheme", ["linear", "mx"])
 def test_block_sizes_and_axes_that_can_be_chosen(scheme: str) -> None:
-    test = healthy(page("quantize", scheme=scheme, fmt="float8_e5m2", per="block", block="256", **SMALL))
+    test = healthy(
+        page(
+            "quantize",
+            show="result",
+            origin="sampled",
+            scheme=scheme,
+            fmt="float8_e5m2",
+            per="block",
+            block="256",
+            **SMALL,
+        )
+    )
     slider = next(slider for slider in test.slider if slider.label == "Block size")
     assert (slider.min, slider.max, slider.value) == (1, 256, 256)
     box = next(box for box in test.selectbox if box.label == "axis")
@@ -106,7 +127,7 @@ def test_block_sizes_and_axes_that_can_be_chosen(scheme: str) -> None:
 @pytest.mark.parametrize(("scheme", "count", "said"), [("linear", "1", False), ("mx", "4", True)])
 def test_what_nan_does_to_its_block(scheme: str, count: str, said: bool) -> None:
     query = {"origin": "typed", "x": "nan 1 2 3", "fmt": "float4_e2m1fn", "block": "4"}
-    test = healthy(page("quantize", scheme=scheme, **query))
+    test = healthy(page("quantize", show="result", scheme=scheme, **query))
     (metric,) = (metric for metric in test.metric if metric.label == "NaN or Inf")
     assert metric.value == count
     assert ("NaN or Inf in a block makes the whole block NaN." in metric.help) == said
@@ -126,7 +147,7 @@ def copied_python(test: Any) -> str:
     ],
 )
 def test_what_does_not_fit_gives_a_message_and_the_default(query: dict[str, str], said: str) -> None:
-    test = page("quantize", **query, **SMALL)
+    test = page("quantize", show="result", origin="sampled", **query, **SMALL)
     assert not test.exception
     assert len(test.error) == 1
     assert said in test.error[0].value
@@ -150,7 +171,7 @@ def test_every_rule_has_its_sentence() -> None:
 
 
 TENSOR = sampled("student-t", 4, 40, 3)
-STATE = Quantize(distribution="student-t", rows=4, columns=40, seed=3)
+STATE = Quantize(origin="sampled", distribution="student-t", rows=4, columns=40, seed=3)
 
 
 def check_copied(settings: Settings, capsys: pytest.CaptureFixture[str], state: Quantize = STATE) -> str:
@@ -224,7 +245,17 @@ def test_a_tensor_with_nan_has_no_nodes_in_mx(capsys: pytest.CaptureFixture[str]
 
 def test_the_link_of_each_scheme_comes_back() -> None:
     for scheme in ("mx", "nvfp4"):
-        test = healthy(page("quantize", scheme=scheme, rounding="stochastic_a", rounding_seed="12", **SMALL))
+        test = healthy(
+            page(
+                "quantize",
+                show="result",
+                origin="sampled",
+                scheme=scheme,
+                rounding="stochastic_a",
+                rounding_seed="12",
+                **SMALL,
+            )
+        )
         link = test.code[0].value
         assert f"scheme={scheme}" in link
         assert "rounding_seed=12" in link

@@ -17,8 +17,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize(
     ("visit", "state"),
-    [({"dark": True}, "show=sweep&distribution=student-t"),
-     ({"phone": True}, "show=block&scheme=mx&without_largest=1&distribution=outliers")],
+    [({"dark": True}, "show=sweep&origin=sampled&distribution=student-t"),
+     ({"phone": True}, "show=block&origin=sampled&scheme=mx&without_largest=1&distribution=outliers")],
     indirect=["visit"], ids=["sweep", "block"],
 )  # fmt: skip
 def test_a_section_is_drawn(visit: Visit, state: str) -> None:
@@ -54,7 +54,7 @@ def test_a_tensor_of_a_checkpoint_is_found_by_its_name(visit: Visit, tmp_path: P
     box = page.get_by_role("textbox", name="Checkpoint")
     box.fill(str(path))
     box.press("Enter")
-    page.get_by_role("heading", name="Link and code").wait_for()
+    page.get_by_text("Link and code").click()
     page.get_by_role("combobox", name="Tensor").fill("layers.7.")
     page.get_by_role("option", name="layers.7.weight").click()
     page.get_by_text("checkpoint.read('layers.7.weight')").wait_for()

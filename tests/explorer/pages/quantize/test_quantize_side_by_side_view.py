@@ -146,7 +146,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 def test_a_link_holds_one_to_four() -> None:
-    assert Quantize().compared == SUGGESTED[:4]
+    assert Quantize().compared == SUGGESTED[:3]
     assert checked(Quantize, "compared", ["NVFP4", "mxfp4", "nvfp4"]) == ("nvfp4", "mxfp4,rule=floor,block=32")
     many = ";".join(SUGGESTED[:5])
     assert "at most 4" in read(Quantize, {"compared": many})[1][0]
@@ -223,7 +223,7 @@ def test_verdicts() -> None:
 
 def test_the_page_shows_them() -> None:
     small = {"rows": "6", "columns": "40", "show": "side-by-side"}
-    test = healthy(page("quantize", **small))
+    test = healthy(page("quantize", origin="sampled", **small))
     assert "<b>best</b>" in texts(test)
     assert "has the largest SQNR" in texts(test)
     assert len(charts(test)) == 1
@@ -242,7 +242,7 @@ def test_the_page_shows_them() -> None:
 
 def test_the_chart_has_the_groups_by_size() -> None:
     """20 groups of 12 elements: each step begins where the one before ends, the last one ends at 100 %."""
-    test = healthy(page("quantize", rows="6", columns="40", show="side-by-side", compared="nvfp4"))
+    test = healthy(page("quantize", origin="sampled", rows="6", columns="40", show="side-by-side", compared="nvfp4"))
     values = json.loads(charts(test)[0])["layer"][0]["data"]["values"]
     assert [one["from"] for one in values] == [*range(0, 100, 5), 100]
     assert [one["to"] for one in values] == [*range(5, 105, 5), 100]
@@ -251,14 +251,14 @@ def test_the_chart_has_the_groups_by_size() -> None:
 @pytest.mark.parametrize(
     ("query", "text", "disabled"),
     [
-        ({"fmt": "uint8"}, "uint8,block=32", True),  # four are the most
+        ({"fmt": "uint8", "compared": ";".join(SUGGESTED[:4])}, "uint8,block=32", True),  # four are the most
         ({"fmt": "uint8", "compared": "nvfp4"}, "uint8,block=32", False),
         ({"fmt": "uint8", "compared": "uint8,block=32"}, "uint8,block=32", True),
         ({"fmt": "float8_e5m2", "scheme": "mx", "compared": "nvfp4"}, "mxfp8_e5m2,rule=floor,block=32", False),
     ],
 )
 def test_the_setting_that_can_be_added(query: dict[str, str], text: str, disabled: bool) -> None:
-    test = healthy(page("quantize", rows="6", columns="40", show="side-by-side", **query))
+    test = healthy(page("quantize", origin="sampled", rows="6", columns="40", show="side-by-side", **query))
     (add,) = (button for button in test.button if button.label.startswith("Add"))
     assert (add.label, add.proto.disabled) == (f"Add {text}", disabled)
 
@@ -268,7 +268,7 @@ def test_what_is_copied_prints_the_same(capsys: pytest.CaptureFixture[str]) -> N
     names += ["mxint8,rule=ceil,block=5,rounding=stochastic,seed=4", "uint4,block=32,zero_point=1", "nvfp4,axis=0"]
     for text in ("sampled", "1 -2 3.3 nan; 0.1 0.2 0.3 -0"):
         origin = {} if text == "sampled" else {"origin": "typed", "x": text}
-        state = dataclasses.replace(Quantize(rows=8, columns=40, seed=3), **origin)
+        state = dataclasses.replace(Quantize(origin="sampled", rows=8, columns=40, seed=3), **origin)
         tensor = typed(text) if origin else sampled("normal", 8, 40, 3, 1.0)
         settings = {settings_text(parse_settings(name)): parse_settings(name) for name in names}
         rows, _ = compare(tensor.values, list(settings))

@@ -120,7 +120,7 @@ def test_names_of_formats(name: str, label: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("distribution", ["normal", "student-t"])
 def test_a_visitor_reads_the_answer(distribution: str) -> None:
-    test = healthy(page("quantize", show="sweep"))
+    test = healthy(page("quantize", origin="sampled", show="sweep"))
     healthy(test.selectbox(key="quantize.distribution").select(distribution).run())
     rng = np.random.default_rng(0)
     draws = {"normal": rng.standard_normal, "student-t": lambda shape: rng.standard_t(3, shape)}[distribution]((32, 64))
@@ -137,7 +137,7 @@ def test_a_visitor_reads_the_answer(distribution: str) -> None:
 
 
 def test_formats_and_rules_are_chosen_and_stay_in_the_link() -> None:
-    test = page("quantize", show="sweep", sweep_formats="nvfp4", sweep_rules="torchao")
+    test = page("quantize", origin="sampled", show="sweep", sweep_formats="nvfp4", sweep_rules="torchao")
     shown = texts(healthy(test))
     assert "torchao" in shown
     assert "MXFP6" not in shown
@@ -154,13 +154,15 @@ def test_formats_and_rules_are_chosen_and_stay_in_the_link() -> None:
 
 @pytest.mark.parametrize(("columns", "said"), [(40, True), (127, True), (128, False)])
 def test_blocks_longer_than_the_axis(columns: int, said: bool) -> None:
-    test = healthy(page("quantize", show="sweep", rows="1", columns=str(columns), sweep_formats="mxfp4"))
+    test = healthy(
+        page("quantize", origin="sampled", show="sweep", rows="1", columns=str(columns), sweep_formats="mxfp4")
+    )
     text = f"The axis has {columns} elements; longer blocks would be the same."
     assert (text in [caption.value for caption in test.caption]) == said
 
 
 def test_bad_links_and_odd_tensors() -> None:
-    test = page("quantize", show="sweep", sweep_formats="mxfp5", sweep_rules="floor,flor", axis="5")
+    test = page("quantize", origin="sampled", show="sweep", sweep_formats="mxfp5", sweep_rules="floor,flor", axis="5")
     assert len(test.warning) == 2
     assert "axis" in test.error[0].value
     assert not test.exception

@@ -1,4 +1,4 @@
-"""Calls that came before, found by dtype, shape and options, and run without checks."""
+"""What a call comes to, prepared once for the compiled call cache: its key, its program, the route of its scales."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import pytest
 import lowprec as lp
 from lowprec.loss import saturates
 from lowprec.reference import decode, encode_rounded
-from lowprec.reference.exact_values import Value
+from lowprec.reference.values import Value
 from lowprec.spec.formats import FLOAT64, Format
 from lowprec.spec.rounding_modes import ROUNDINGS, STOCHASTIC, RoundingOptions, check_rounding
 
