@@ -51,6 +51,8 @@ def missing() -> None:
 bare = st.Page(home, title="lowprec", default=True, visibility="hidden")
 others = [st.Page(missing, title="No such page", url_path=path, visibility="hidden") for path in unknown]
 page = st.navigation([bare, *pages.values(), *others], position="hidden")
+if page.url_path:
+    st.set_page_config(page_title=f"{page.title} · lowprec explorer")
 browser.page_script(leads_to=PAGES[0].path if page == bare else None)
 if classroom.is_asked() and page != bare:
     classroom.show()

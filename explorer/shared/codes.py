@@ -24,6 +24,7 @@ __all__ = [
     "classify",
     "columns",
     "fields",
+    "formula",
     "losses_of",
     "has_binades",
     "neighbours",
@@ -129,7 +130,8 @@ def classify(code: int, fmt: Format) -> str:
     return "normal" if code & fmt.exponent_mask or not fmt.has_zero else "subnormal"
 
 
-def _formula(code: int, fmt: Format, kind: str) -> tuple[Part, ...]:
+def formula(code: int, fmt: Format, kind: str) -> tuple[Part, ...]:
+    """Return the pieces of the formula of a code's value; of Inf and NaN, a sentence."""
     parts = {field.name: field for field in fields(code, fmt)}
     if fmt.kind is Kind.BOOL:
         return (Part("every byte but 0 is True"),)
@@ -194,7 +196,7 @@ def anatomy(text: str, fmt: object) -> Anatomy:
         value,
         kind,
         fields(code, row),
-        _formula(code, row, kind),
+        formula(code, row, kind),
         *neighbours(code, row),
         typed,
         error,

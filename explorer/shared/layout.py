@@ -62,9 +62,13 @@ def controls() -> DeltaGenerator:
     return st.container(horizontal=True, vertical_alignment="bottom", gap="small")
 
 
-def more(label: str, hint: str = "") -> DeltaGenerator:
-    """Return a closed disclosure: its label, and in grey what is in it."""
-    return st.expander(f"**{label}** :gray[{hint}]" if hint else f"**{label}**")
+def more(label: str, hint: str = "", key: str | None = None) -> Any:
+    """Return a closed disclosure: its label, and in grey what is in it.
+
+    One with a key runs the page again when it is opened, and its `open` says whether it is: for what is long to draw.
+    """
+    title = f"**{label}** :gray[{hint}]" if hint else f"**{label}**"
+    return st.expander(title) if key is None else st.expander(title, key=f"more-{key}", on_change="rerun")
 
 
 def show(template: str, **values: Any) -> None:

@@ -8,7 +8,11 @@ colours of the moment. A shape may say what it does in the browser, which `brows
 * ``first=3, last=7``: the shape has the class ``here`` while the dragged number stands at one of these places;
 * ``grid="field=rows,columns,first row,first column,row,column"``: a click sets a field to the row and the column below
   it, of a grid of equal cells; the arrow keys go on from the last two;
-* ``follow="name"``: the shape moves to the places of that name while a number is dragged.
+* ``follow="name"``: the shape moves to the places of that name while a number is dragged;
+* ``code="00101010"``: a click makes this the code whose bits are shown, at once; ``code_part="name"``: a table has it;
+* ``when="kind=nan"``: the shape has the class ``here`` while a table has that text for that part;
+* ``columns=16``: the shapes in this group have codes and stand in columns; the one that is shown has ``here``, that of
+  ``range="0010"`` while the code begins so.
 """
 
 from __future__ import annotations
@@ -28,8 +32,9 @@ NARROW = 358
 """The width of a drawing for a telephone."""
 
 _SVG = "http://www.w3.org/2000/svg"
+_NAMESPACED = {"xml-space": "{http://www.w3.org/XML/1998/namespace}space"}
 _MONO, _SANS = 0.602, 0.53
-_DATA = ("part", "first", "last", "follow", "grid")
+_DATA = ("part", "first", "last", "follow", "code", "code_part", "when", "columns", "range", "grid")
 _NAMES = {
     *theme.ROLES,
     *(name + ending for name in (*theme.FIELDS, *theme.CLASSES) for ending in ("", "-text")),
@@ -69,9 +74,11 @@ class Shapes:
         field_value = described.pop("set", None)
         if field_value is not None:
             described |= {"data-set": field_value, "role": "button", "tabindex": "-1"}
+        if "code" in described:
+            described |= {"role": "button", "tabindex": "-1"}
         for key, value in described.items():
-            name = f"data-{key}" if key in _DATA else key.rstrip("_").replace("_", "-")
-            element.set(name, _number(value) if isinstance(value, float) else str(value))
+            name = f"data-{key}".replace("_", "-") if key in _DATA else key.rstrip("_").replace("_", "-")
+            element.set(_NAMESPACED.get(name, name), _number(value) if isinstance(value, float) else str(value))
         element.text = text or None
         return element
 
@@ -156,12 +163,14 @@ class Shapes:
     def bits(
         self, x: float, y: float, fields: Sequence[tuple[str, str]], *, box: float = 40, height: float = 44,
         gap: float = 2, between: float = 8, size: float = 22, labels: Sequence[str] = (), switches: bool = False,
+        first: int = 0, total: int = 0,
     ) -> float:  # fmt: skip
         """Add a row of bits by field, (name, bits), a box a bit; return its right edge.
 
-        `switches` makes each bit a switch of the browser; `labels` stand under the fields.
+        `switches` makes each bit a switch of the browser; `labels` stand under the fields. A row of several begins
+        with bit `first` of `total`.
         """
-        index, total = 0, sum(len(bits) for _, bits in fields)
+        index, total = first, total or sum(len(bits) for _, bits in fields)
         for number, (name, bits) in enumerate(fields):
             left = x
             for bit in bits:
@@ -261,6 +270,15 @@ class Drawing(Shapes):
         super().__init__(root)
         self.add("title", {}, label)
         self.rect(0, 0, width, height, "page", class_="ground")
+
+    def resize(self, height: float) -> None:
+        """Set the height, where it is known only after drawing."""
+        self.height = height
+        ground = self.element.find("rect")
+        self.element.set("viewBox", f"0 0 {_number(self.width)} {_number(height)}")
+        for one in (self.element, ground):
+            if one is not None:
+                one.set("height", _number(height))
 
     def __str__(self) -> str:
         acts = any(one.get("role") in ("button", "switch", "slider") for one in self.element.iter())

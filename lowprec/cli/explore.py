@@ -49,11 +49,36 @@ def _port(text: str | None) -> int | None:
 
 
 def _stay_on_this_machine() -> None:
-    """Keep Streamlit from asking an outside host for this machine's address.
+    """Keep Streamlit from asking an outside host for this machine's address, and close what others could read.
 
-    It compares a foreign Origin with that address; no option switches this off. Nothing here is served to it.
+    It compares a foreign Origin with that address, checks the Host of its socket alone (a foreign one is a name that
+    another site made to lead here), and tells anyone its metrics; no option switches these off.
     """
     importlib.import_module("streamlit.net_util").get_external_ip = lambda: None  # type: ignore[attr-defined]
+    app: Any = importlib.import_module("streamlit.web.server.starlette.starlette_app")
+    middleware: Any = importlib.import_module("starlette.middleware")
+    hosts: Any = importlib.import_module("starlette.middleware.trustedhost")
+    usual = app.create_streamlit_middleware
+    allowed = list(SAFE["server.allowedHosts"])
+
+    def with_hosts() -> list[Any]:
+        check = middleware.Middleware(hosts.TrustedHostMiddleware, allowed_hosts=allowed, www_redirect=False)
+        return [check, *usual()]
+
+    app.create_streamlit_middleware = with_hosts
+    app.create_metrics_routes = _no_metrics
+
+
+def _no_metrics(runtime: object, base_url: str | None) -> list[Any]:
+    """Return a route that says that there are no metrics."""
+    prefix = f"/{base_url.strip('/')}" if base_url else ""
+    routing: Any = importlib.import_module("starlette.routing")
+    responses: Any = importlib.import_module("starlette.responses")
+
+    async def nothing(request: object) -> Any:
+        return responses.PlainTextResponse("Not Found", status_code=404)
+
+    return [routing.Route(f"{prefix}/_stcore/metrics", nothing)]
 
 
 def _explore(options: argparse.Namespace) -> None:

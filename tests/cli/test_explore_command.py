@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
@@ -107,12 +108,33 @@ def test_a_foreign_origin_is_refused_and_no_other_host_is_asked() -> None:
         with server(environment=outside) as address:
             assert handshake(address, address) == 101
             assert handshake(address, "http://example.org") == 403
-            assert handshake(address, "http://example.org", "example.org") == 403  # a name that leads here
+            assert handshake(address, "http://example.org", "example.org") == 400  # a name that leads here
             with pytest.raises(TimeoutError):
                 proxy.accept()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def status(address: str, path: str, host: str) -> int:
+    """Return the status of a request over plain HTTP that names some host."""
+    asked = urllib.request.Request(f"{address}/{path}", headers={"Host": host})
+    try:
+        with urllib.request.urlopen(asked, timeout=10) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_a_foreign_host_is_refused_over_plain_http_and_there_are_no_metrics() -> None:
+    pytest.importorskip("streamlit")
+    with server() as address:
+        port = address.rpartition(":")[2]
+        for path in ("", "start", "_stcore/health", "_stcore/host-config"):
+            assert status(address, path, f"127.0.0.1:{port}") == status(address, path, "localhost") == 200, path
+            for host in ("example.com", f"example.com:{port}", "127.0.0.1.example.com"):
+                assert status(address, path, host) == 400, (path, host)
+        assert status(address, "_stcore/metrics", f"127.0.0.1:{port}") == 404
+
+
 def test_it_serves_from_any_folder_and_ends_on_interrupt(tmp_path: Path) -> None:
     pytest.importorskip("streamlit")
     port = free_port()

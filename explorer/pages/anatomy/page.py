@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import streamlit as st
 
 from lowprec.spec.formats import FLOAT64
 
-from ...shared import browser, chart, codes, evidence, format_facts, layout, numbers, theme
+from ...shared import codes, evidence, format_facts, layout, numbers
+from ...shared.browser.picture import Bits
+from ...shared.browser.picture import picture as show_picture
 from ...shared.controls import Controls
 from ...shared.format_names import format_named
 from ...shared.page import FORMAT_NAMES
@@ -27,69 +30,52 @@ def show(page: Controls[Anatomy]) -> None:
     """Show the page."""
     layout.heading(
         "Anatomy",
-        "Click a bit, drag across several, or type a number, to see the value of a code.",
+        "Flip a bit, drag across several, or type a number: what is its value?",
         "ONNX on its formats",
     )
-    left, right = st.columns([2, 3])
-    page.format_box(left, "Format", "fmt", FORMAT_NAMES, same_number)
+    line = layout.controls()
+    page.format_box(line, "Format", "fmt", FORMAT_NAMES, same_number)
     help_ = "A code: 0x2A, 0b0_0101_010. A number: 0.3, 17/23, 0x1.2p-2 (a hex-float has a point or a p), -inf, nan."
-    right.text_input("Code or number", **page.bind("at"), max_chars=1000, help=help_)
+    line.text_input("Code or number", **page.bind("at"), max_chars=1000, help=help_)
     fmt = format_named(page.state.fmt)
     anatomy = page.compute_or_reset(lambda state: codes.anatomy(state.at, fmt), at="0x0")
 
-    def go(code: int) -> None:
+    def go(_: str, code: str) -> None:
         """Show another code."""
-        page.set(at=numbers.code_text(code, fmt))
+        page.set(at=numbers.code_text(int(code, 16), fmt))
 
-    if fmt.bits > 8:  # too wide for half a page
-        browser.bit_switches(fmt, anatomy.code, anatomy.fields, key="bits", on_change=go)
-    left, right = st.columns([6, 5], gap="large")
-    with left:
-        if fmt.bits <= 8:
-            browser.bit_switches(fmt, anatomy.code, anatomy.fields, key="bits", on_change=go)
-        layout.show("pages/anatomy/code_value", anatomy=anatomy)
-        if anatomy.losses:
-            layout.show("loss_sentence", losses=anatomy.losses)
-        layout.open_in(page.state)
-        steps = st.columns(2)
-        for column, near, name in zip(steps, (anatomy.below, anatomy.above), ("previous", "next"), strict=True):
-            text = f"{name}: {numbers.apart(near.value, fmt)}" if near else f"{name}: none"
-            column.button(
-                text, key=name, disabled=near is None, on_click=go, args=(near.code if near else 0,), width="stretch"
-            )
-        layout.save_picture(picture.bit_row(anatomy, chart.is_dark()), "bits", f"{fmt.name} {anatomy.code:#x}")
-    with right:
+    name = f"{fmt.name} {anatomy.code:#x}"
+    show_picture(*picture.code(anatomy), name="bits", detail=name, on_set=go, bits=picture.bits(anatomy))
+    if anatomy.losses:
+        layout.show("loss_sentence", losses=anatomy.losses)
+    layout.open_in(page.state)
+    with layout.more("Exact digits and neighbours", "every digit, hex-float, distances"):
         layout.show("facts", facts=view.facts(anatomy))
-
-    st.header("The format", anchor=False)
-    layout.show("format_card", facts=format_facts.card(fmt))
-    st.caption(
-        "A binade is the values from one power of two up to the next. 1 ≤ v < 2: from 1 up to, but not including, 2. "
-        + (format_facts.binade_sentence(fmt) if fmt.is_float else "")
-    )
-    if codes.has_binades(fmt):
-        st.header("Binades", anchor=False)
-        st.caption("The first value of each binade and the step between its values. Click one to show it.")
-        rows = codes.binades(fmt)
-        selected = max(first for *_, first in rows if first <= anatomy.code)
-        browser.code_grid(fmt, browser.Grid("Binades", rows, 8, selected), key="binades", on_change=go)
-
     title = "All codes" if fmt.bits <= 8 else "Codes nearby"
-    st.header(title, anchor=False)
-    bar = st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute")
-    bar.segmented_control("Show values as", ANATOMY_SHOWS, required=True, **page.bind("show"))
-    bar.download_button(
-        "CSV", view.csv_text(anatomy.code, fmt), f"{fmt.name}.csv", "text/csv", icon=":material/download:"
-    )
-    cells = codes.table(anatomy.code, fmt, page.state.show)
-    layout.show("legend", names=[kind for kind in theme.CLASSES if any(cell[2] == kind for cell in cells)])
-    with st.container(height=480 if len(cells) > 256 else "content", border=False):
-        grid = browser.Grid("Codes", cells, codes.columns(fmt), anatomy.code)
-        browser.code_grid(fmt, grid, key="codes", on_change=go)
-    table = picture.code_table(f"{title}, {fmt.name}", cells, codes.columns(fmt), chart.is_dark())
-    layout.save_picture(table, "codes", f"{fmt.name} {cells[0][0]}-{cells[-1][0]}")
+    with layout.more(title, "each with its value: decimal, hex-float or exact; CSV", key="codes") as table:
+        if table.open:
+            show_table(page, anatomy, title, go)
+    with layout.more("The format", "range, precision, special codes"):
+        layout.show("format_card", facts=format_facts.card(fmt))
+        st.caption(
+            "A binade is the values from one power of two up to the next. "
+            "1 ≤ v < 2: from 1 up to, but not including, 2. "
+            + (format_facts.binade_sentence(fmt) if fmt.is_float else "")
+        )
     if anatomy.typed is None:
         layout.evidence_section([evidence.of_code(anatomy.value, fmt)], lambda: [evidence.check(FLOAT64, {}, [fmt])])
     else:
         layout.evidence_section([evidence.evidence(anatomy.typed, fmt, {})], lambda: [evidence.check(fmt, {})])
     layout.copy_section(page, "anatomy", *snippets.of_code(anatomy))
+
+
+def show_table(page: Controls[Anatomy], anatomy: codes.Anatomy, title: str, go: Callable[[str, str], None]) -> None:
+    """Show the table of codes, and what it is to show."""
+    fmt, code = anatomy.format, anatomy.code
+    bar = st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute")
+    bar.segmented_control("Show values as", ANATOMY_SHOWS, required=True, **page.bind("show"))
+    bar.download_button("CSV", view.csv_text(code, fmt), f"{fmt.name}.csv", "text/csv", icon=":material/download:")
+    cells = codes.table(code, fmt, page.state.show)
+    drawings = picture.code_table(f"{title}, {fmt.name}", cells, codes.columns(fmt), code, fmt)
+    name = f"{fmt.name} {cells[0][0]}-{cells[-1][0]}"
+    show_picture(*drawings, name="codes", detail=name, on_set=go, bits=Bits("at", f"{code:0{fmt.bits}b}"))

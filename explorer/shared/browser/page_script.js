@@ -17,7 +17,40 @@ function install() {
     "lp-no-controls", embedded && query.getAll("embed_options").includes("hide_controls"),
   );
   keepStepsInOneEntry();
+  skipTheMenu();
   followLinks(embedded);
+  nameTheMenu();
+  new MutationObserver(nameTheMenu).observe(document.body, { childList: true, subtree: true });
+}
+
+// Streamlit draws the menu as any links: it becomes a landmark, and tells which page is shown.
+function nameTheMenu() {
+  const menu = document.querySelector(".st-key-menu");
+  if (!menu) return;
+  if (menu.getAttribute("role") !== "navigation") {
+    menu.setAttribute("role", "navigation");
+    menu.setAttribute("aria-label", "Pages");
+  }
+  for (const entry of menu.querySelectorAll("[class*=st-key-menu-]")) {
+    const link = entry.querySelector("a");
+    const isHere = [...entry.classList].some((name) => name.endsWith("-here"));
+    if (!link || isHere === (link.getAttribute("aria-current") === "page")) continue;
+    if (isHere) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+// Streamlit's link to the main part leads before the menu, which is in it: it leads to the heading of the page instead.
+function skipTheMenu() {
+  window.addEventListener("click", (event) => {
+    const link = event.composedPath().find((part) => part instanceof Element && part.matches("[data-testid=stSkipToContent]"));
+    const heading = document.querySelector("[data-testid=stMain] h1");
+    if (!link || !heading) return;
+    event.preventDefault();
+    event.stopImmediatePropagation(); // Streamlit would give the focus to the main part
+    heading.setAttribute("tabindex", "-1");
+    heading.focus();
+  }, true);
 }
 
 // The bare address, and a path that is no page, become the first page's, in the same entry of the history: Streamlit's
@@ -59,7 +92,7 @@ function keepStepsInOneEntry() {
 
 // The field that a part of the page steps through; undefined if it is no such part.
 function fieldOfStep(part) {
-  if (part.matches(".bits, .grid")) return part.dataset.field;
+  if (part.matches(".bits, .grid, .picture")) return part.dataset.field || undefined;
   for (const [name, field] of Object.entries(STEP_BUTTONS)) if (part.classList.contains(name)) return field;
   const keys = (element) => [...(element?.classList ?? [])].filter((name) => name.startsWith("st-key-"));
   const stepKey = keys(part).find((name) => name.startsWith("st-key-step-"));

@@ -12,6 +12,7 @@ export default function (component) {
   const isNew = !states.has(root);
   states.set(root, state);
   state.send = setStateValue;
+  root.dataset.field = data.bits?.field ?? data.drag?.field ?? "";
   if (data.seq >= state.seq) {
     state.seq = data.seq;
     state.data = data;
@@ -34,7 +35,7 @@ function draw(state) {
   const index = fitting < 0 ? data.drawings.length - 1 : fitting;
   if (state.shown === index || state.dragging) return;
   const focused = root.getRootNode().activeElement?.dataset;
-  const key = focused && (focused.set ?? focused.bit ?? focused.key ?? (focused.drag === undefined ? undefined : "drag"));
+  const key = focused && keyOf(focused);
   state.shown = index;
   state.drawing = data.drawings[index];
   const svg = document.importNode(parsed(state.drawing.svg), true);
@@ -49,9 +50,14 @@ function draw(state) {
   if (state.place !== data.drag?.start) paintPlace(state);
   saving(state);
   if (key !== undefined) {
-    [...svg.querySelectorAll("[data-set],[data-bit],[data-grid],[data-drag]")]
-      .find((one) => (one.dataset.set ?? one.dataset.bit ?? one.dataset.key ?? "drag") === key)?.focus();
+    [...svg.querySelectorAll("[data-set],[data-bit],[data-code],[data-grid],[data-drag]")]
+      .find((one) => keyOf(one.dataset) === key)?.focus();
   }
+}
+
+// What tells a shape that has the focus from others, in this drawing and in the next.
+function keyOf(found) {
+  return found.set ?? found.bit ?? found.key ?? found.codePart ?? found.code ?? (found.drag === undefined ? undefined : "drag");
 }
 
 function parsed(text) {
@@ -65,7 +71,14 @@ function listen(state) {
   state.bitShapes = [...svg.querySelectorAll("[data-bit]")];
   rove(clickable, (one) => set(state, one.dataset.set));
   for (const one of clickable) one.addEventListener("click", () => set(state, one.dataset.set));
-  rove(state.bitShapes, (one) => flip(state, Number(one.dataset.bit)), (up) => step(state, up));
+  rove(state.bitShapes, (one) => flip(state, Number(one.dataset.bit)), { vertical: (up) => step(state, up) });
+  state.codeShapes = [...svg.querySelectorAll("[data-code]")];
+  for (const one of state.codeShapes) one.addEventListener("click", () => go(state, one));
+  rove(state.codeShapes.filter((one) => one.dataset.codePart), (one) => go(state, one));
+  for (const grid of svg.querySelectorAll("[data-columns]")) {
+    rove([...grid.querySelectorAll("[data-code]")], (one) => go(state, one), { columns: Number(grid.dataset.columns) });
+  }
+  if (data.bits) mark(state);
   state.bitShapes.forEach((one, index) => {
     one.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
@@ -87,13 +100,14 @@ function listen(state) {
 }
 
 // One of several shapes is reached by Tab, the others by the arrow keys.
-function rove(shapes, act, vertical) {
+// Up and down do something of their own where that is given (`vertical`), and go by rows in a grid of some columns.
+function rove(shapes, act, { vertical, columns = 1 } = {}) {
   shapes.forEach((one, index) => {
     one.setAttribute("tabindex", index === 0 ? "0" : "-1");
     one.addEventListener("keydown", (event) => {
-      const along = vertical ? ["ArrowLeft", "ArrowRight"] : ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
+      const by = { ArrowLeft: -1, ArrowRight: 1, ...(vertical ? {} : { ArrowUp: -columns, ArrowDown: columns }) };
       const target = { Home: 0, End: shapes.length - 1 }[event.key]
-        ?? (along.includes(event.key) ? index + (/Left|Up/.test(event.key) ? -1 : 1) : undefined);
+        ?? (event.key in by ? index + by[event.key] : undefined);
       if (target !== undefined) shapes[Math.max(0, Math.min(shapes.length - 1, target))].focus();
       else if (event.key === "Enter" || event.key === " ") act(one);
       else if (vertical && /^Arrow(Up|Down)$/.test(event.key)) vertical(event.key === "ArrowUp");
@@ -161,13 +175,48 @@ function changeBits(state, bits) {
   send(state, { bits });
 }
 
+// A shape with a code makes it the code that is shown; of one whose code changes ("codePart") that may not be known yet.
+function go(state, one) {
+  if (one.dataset.code) changeBits(state, one.dataset.code);
+}
+
 function paintBits(state) {
+  const { bits, data } = state;
   state.bitShapes.forEach((one, index) => {
-    one.querySelector("text").textContent = state.bits[index];
-    one.setAttribute("aria-checked", state.bits[index] === "1");
+    one.querySelector("text").textContent = bits[index];
+    one.setAttribute("aria-checked", bits[index] === "1");
   });
-  const texts = state.data.bits.texts?.[Number.parseInt(state.bits, 2)];
-  state.data.bits.parts?.forEach((name, index) => write(state, name, texts?.[index] ?? "…"));
+  const found = new Map();
+  for (const { first, last, prefix, parts, texts } of data.bits.tables) {
+    const row = bits.slice(0, first).endsWith(prefix) ? texts[Number.parseInt(bits.slice(first, last) || "0", 2)] : undefined;
+    parts.forEach((name, index) => found.set(name, row?.[index]));
+  }
+  for (const one of state.svg.querySelectorAll("[data-part]")) {
+    if (found.has(one.dataset.part)) one.textContent = found.get(one.dataset.part) ?? "…";
+  }
+  for (const one of state.svg.querySelectorAll("[data-code-part]")) {
+    one.dataset.code = found.get(one.dataset.codePart) ?? "";
+  }
+  for (const one of state.svg.querySelectorAll("[data-when]")) {
+    const [name, text] = one.dataset.when.split("=");
+    one.classList.toggle("here", found.get(name) === text);
+  }
+  mark(state);
+}
+
+// In a grid, the code that is shown, or the range of codes in which it is.
+function mark(state) {
+  for (const grid of state.svg.querySelectorAll("[data-columns]")) {
+    for (const one of grid.querySelectorAll("[data-code]")) {
+      const isShown = state.bits.startsWith(one.dataset.range ?? one.dataset.code);
+      if (one.classList.contains("here") !== isShown) one.classList.toggle("here", isShown);
+      if (one.getAttribute("aria-pressed") !== String(isShown)) one.setAttribute("aria-pressed", isShown);
+      if (isShown && !grid.contains(grid.getRootNode().activeElement)) {
+        for (const other of grid.querySelectorAll("[tabindex='0']")) other.setAttribute("tabindex", "-1");
+        one.setAttribute("tabindex", "0");
+      }
+    }
+  }
 }
 
 function write(state, name, text) {

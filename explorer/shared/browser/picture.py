@@ -13,7 +13,7 @@ import streamlit as st
 from ..svg import Drawing
 from . import _component
 
-__all__ = ["Bits", "Drag", "Shown", "picture"]
+__all__ = ["Bits", "Drag", "PartTexts", "Shown", "picture"]
 
 _PICTURE = _component("picture")
 _LONGEST = 60
@@ -46,13 +46,32 @@ class Drag:
 
 
 @dataclass(frozen=True, slots=True)
+class PartTexts:
+    """The texts of some parts, by some of the bits: those from `first` to `last` - 1, counted from the highest.
+
+    `texts[number]` has the texts where these bits are that number; they hold while the bits before them are `prefix`.
+    """
+
+    first: int
+    last: int
+    parts: Sequence[str]
+    texts: Sequence[Sequence[str]]
+    prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Bits:
-    """Bits that are switches: the field that they set, the code as bits, and by code the texts of the parts."""
+    """Bits that are switches: the field that they set, the code as bits, and by code the texts of the parts.
+
+    A code of more bits than a table has lines takes its texts from `tables`, by field; a part that none of them has is
+    shown as "…" until the server answers.
+    """
 
     field: str
     bits: str
     parts: Sequence[str] = ()
     texts: Sequence[Sequence[str]] = ()
+    tables: Sequence[PartTexts] = ()
 
 
 def picture(
@@ -85,7 +104,7 @@ def picture(
             ],
             "drag": drag and {"field": drag.field, "values": list(drag.values), "start": drag.start,
                               "parts": _lists(drag.parts)},
-            "bits": bits and {"bits": bits.bits, "parts": list(bits.parts), "texts": [list(one) for one in bits.texts]},
+            "bits": bits and {"field": bits.field, "bits": bits.bits, "tables": _tables(bits)},
             "seq": st.session_state.get(count, 0),
         },
         default={"clicked": None},
@@ -95,6 +114,16 @@ def picture(
 
 def _lists(table: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     return {name: list(values) for name, values in table.items()}
+
+
+def _tables(bits: Bits) -> list[dict[str, Any]]:
+    """Return the tables of the bits' texts; the texts by whole code are one of them."""
+    by_code = PartTexts(0, len(bits.bits), bits.parts, bits.texts)
+    return [
+        {"first": one.first, "last": one.last, "prefix": one.prefix, "parts": list(one.parts),
+         "texts": [list(texts) for texts in one.texts]}
+        for one in (by_code, *bits.tables) if one.parts
+    ]  # fmt: skip
 
 
 def _message(value: object, drag: Drag | None, bits: Bits | None) -> tuple[str, str, int] | None:
