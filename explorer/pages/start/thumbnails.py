@@ -101,15 +101,15 @@ def _packing(d: Drawing) -> None:
     d.arrow("M62 30L", (134, 50), (0.963, 0.268), "accent", width=2)
     d.arrow("M134 30L", (62, 50), (-0.963, 0.268), "quiet", width=2)
     for index, bit in enumerate("00110010"):
-        x, is_first = 12 + 21.5 * index + 4 * (index > 3), index > 3
-        d.rect(x, 54, 19.5, 25, "soft" if is_first else "zero", radius=3)
-        d.text(x + 9.8, 72, bit, size=15, anchor="middle", fill="accent" if is_first else "zero-text", bold=True,
+        left, is_first = 12 + 21.5 * index + 4 * (index > 3), index > 3
+        d.rect(left, 54, 19.5, 25, "soft" if is_first else "zero", radius=3)
+        d.text(left + 9.8, 72, bit, size=15, anchor="middle", fill="accent" if is_first else "zero-text", bold=True,
                mono=True)  # fmt: skip
     d.text(98, 99, "byte 0x32", size=13, anchor="middle", fill="quiet", mono=True)
 
 
 def _blocks(d: Drawing) -> None:
-    unit, base = 74 / TOPS[0], 96
+    unit, base = 74 / TOPS[0], 96.0
     for index, magnitude in enumerate(BLOCK):
         d.rect(10 + 5.5 * index, base - unit * magnitude, 4, unit * magnitude, "frame")
     d.line(4, 96.5, 192, 96.5, "text")
