@@ -105,7 +105,8 @@ def _texts(facts: FormatFacts) -> dict[str, str]:
         "bits of precision": str(facts.significant_bits),
         "decimal digits": f"≈{facts.digits:.1f}",
         "decades": f"≈{facts.decades:.1f}",
-        "in ONNX": "no" if fmt.since is None else f"Cast since opset {fmt.since}",
+        "dynamic range": f"≈{facts.decibels:.0f} dB",
+        "in ONNX": "no" if fmt.since is None else f"{fmt.onnx_name}, Cast since opset {fmt.since}",
     }
 
 

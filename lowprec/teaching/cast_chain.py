@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -78,7 +78,18 @@ class CastChain:
         return self.code != self.direct.code
 
 
-def _options_for(fmt: Format, options: dict[str, Any]) -> dict[str, Any]:
+def _of_each(
+    formats: Sequence[Format], options: Mapping[str, Any], each: Sequence[Mapping[str, Any]] | None
+) -> Sequence[Mapping[str, Any]]:
+    """Return the options of each cast."""
+    if each is None:
+        return [options] * len(formats)
+    if len(each) != len(formats):
+        raise ValueError(f"`each` must have options for {len(formats)} casts; got {len(each)}")
+    return each
+
+
+def _options_for(fmt: Format, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the options that concern a format: integers and bool have no rounding."""
     beyond = any(options.get(name) is not None for name in ("rounding", "overflow", "nan"))
     return {} if beyond and fmt.kind is not Kind.FLOAT else options
@@ -95,6 +106,7 @@ def cast_chain(
     rounding: RoundingName | None = None,
     overflow: OverflowName | None = None,
     nan: NaNName | None = None,
+    each: Sequence[Mapping[str, Any]] | None = None,
 ) -> CastChain:
     """Return what a number becomes when it is cast to formats in turn, and by the direct cast to the last of them.
 
@@ -110,6 +122,8 @@ def cast_chain(
     saturate, round_mode, opset, rounding, overflow, nan
         As in `lowprec.explain`, the same for each cast. `rounding`, `overflow` and `nan` concern the floats among the
         formats; the others are truncated. The stochastic roundings are no choice.
+    each : sequence of mappings, optional
+        The options of each cast in turn, by these names, in place of those for all. The direct cast takes the last.
 
     Returns
     -------
@@ -119,7 +133,8 @@ def cast_chain(
     Raises
     ------
     ValueError
-        If `x` is no number, there is no format, or a parameter is out of its range.
+        If `x` is no number, there is no format, a parameter is out of its range, or `each` has not as many options as
+        there are formats.
 
     Notes
     -----
@@ -133,6 +148,11 @@ def cast_chain(
     (['1.00390625', '1'], '1.0078125')
     >>> chain.reason
     'float32 rounds x to 1.00390625, the midpoint of two bfloat16 values, and the tie goes to the even code'
+
+    Rounded to odd, x never comes to lie on the midpoint:
+
+    >>> cast_chain("1.00390626", ["float32", "bfloat16"], each=[{"rounding": "to_odd"}, {}]).differs
+    False
     """
     rows = [as_format(fmt, parameter=f"formats[{index}]") for index, fmt in enumerate(formats)]
     if not rows:
@@ -145,22 +165,24 @@ def cast_chain(
         "overflow": overflow,
         "nan": nan,
     }
+    options_of = _of_each(rows, options, each)
     target, value = rows[-1], Value.of(x)
 
-    def cast(value: Value, fmt: Format) -> Explanation:
-        return explain(value, fmt, **_options_for(fmt, options))
+    def cast(value: Value, index: int = -1) -> Explanation:
+        return explain(value, rows[index], **_options_for(rows[index], options_of[index]))
 
     steps: list[Explanation] = []
-    for row in rows:
-        steps.append(cast(steps[-1].value if steps else value, row))
-    direct = cast(value, target)
+    for index in range(len(rows)):
+        steps.append(cast(steps[-1].value if steps else value, index))
+    direct = cast(value)
     if direct.code == steps[-1].code:
         return CastChain(value, tuple(steps), direct, None, "", "")
     # what the last format would make of the number before the first step and after each
-    last = [direct, *(cast(step.value, target) for step in steps[:-2]), steps[-1]]
+    last = [direct, *(cast(step.value) for step in steps[:-2]), steps[-1]]
     decisive = max(index for index in range(len(steps) - 1) if last[index].code != steps[-1].code)
-    is_powers = not target.has_zero and overflow is None and nan is None
-    mode = rounding or ((round_mode or "up") if is_powers else "nearest_even")
+    asked = options_of[-1]
+    is_powers = not target.has_zero and asked.get("overflow") is None and asked.get("nan") is None
+    mode = asked.get("rounding") or ((asked.get("round_mode") or "up") if is_powers else "nearest_even")
     cause, reason = _why(steps[decisive], last[decisive + 1], mode, "x" if decisive == 0 else "")
     return CastChain(value, tuple(steps), direct, decisive, cause, reason)
 
@@ -198,7 +220,14 @@ def _why(step: Explanation, last: Explanation, mode: str, name: str) -> tuple[st
     return "rounded", f"{fmt.name} rounds {number} to {result} before {target} rounds that"
 
 
-def cast_chain_witness(formats: Sequence[object], source: object | None = None, /, **options: Any) -> CastChain | None:
+def cast_chain_witness(
+    formats: Sequence[object],
+    source: object | None = None,
+    /,
+    *,
+    each: Sequence[Mapping[str, Any]] | None = None,
+    **options: Any,
+) -> CastChain | None:
     """Return a chain of casts that ends with another code than the direct cast, or None if none was found.
 
     A double rounding is preferred: a number next to a tie of the last format, as near as the format between cannot
@@ -210,7 +239,7 @@ def cast_chain_witness(formats: Sequence[object], source: object | None = None, 
         The formats in turn.
     source : str, int, dtype or Format, optional
         The format that has the number; any fraction where None.
-    **options
+    each, **options
         As in `cast_chain`.
 
     Returns
@@ -241,8 +270,8 @@ def cast_chain_witness(formats: Sequence[object], source: object | None = None, 
     if not rows:
         raise ValueError("`formats` must have one format at least; got none")
     origin = None if source is None else as_format(source, parameter="source")
-    cast_chain(0, rows, **options)  # checks the options
-    rules = {row: _rules(row, options) for row in rows}
+    cast_chain(0, rows, each=each, **options)  # checks the options
+    rules = [_rules(row, asked) for row, asked in zip(rows, _of_each(rows, options, each), strict=True)]
     first, tried, left = None, set[Value](), _TRIES_FOR_A_TIE
     for value in _candidates(rows, origin):
         if value in tried:
@@ -250,7 +279,7 @@ def cast_chain_witness(formats: Sequence[object], source: object | None = None, 
         tried.add(value)
         left -= first is not None
         if _differs(value, rows, rules):
-            chain = cast_chain(value, rows, **options)
+            chain = cast_chain(value, rows, each=each, **options)
             first = first or chain
             if chain.cause == "tie":
                 return chain
@@ -259,7 +288,7 @@ def cast_chain_witness(formats: Sequence[object], source: object | None = None, 
     return first
 
 
-def _rules(fmt: Format, options: dict[str, Any]) -> CastRules:
+def _rules(fmt: Format, options: Mapping[str, Any]) -> CastRules:
     names = ("rounding", "overflow", "nan")
     asked = _options_for(fmt, options)
     beyond = RoundingOptions(*(asked.get(name) for name in names))
@@ -268,15 +297,15 @@ def _rules(fmt: Format, options: dict[str, Any]) -> CastRules:
     )
 
 
-def _differs(value: Value, formats: Sequence[Format], rules: dict[Format, CastRules]) -> bool:
+def _differs(value: Value, formats: Sequence[Format], rules: Sequence[CastRules]) -> bool:
     """Whether chain and direct cast end with different codes; quicker than their explanations."""
     through = value
-    for fmt in formats[:-1]:
-        through = decode(decide(through, fmt, rules[fmt])[0], fmt)
+    for fmt, rule in zip(formats[:-1], rules, strict=False):
+        through = decode(decide(through, fmt, rule)[0], fmt)
     if through == value:
         return False
     target = formats[-1]
-    return decide(through, target, rules[target])[0] != decide(value, target, rules[target])[0]
+    return decide(through, target, rules[-1])[0] != decide(value, target, rules[-1])[0]
 
 
 def _candidates(formats: Sequence[Format], source: Format | None) -> Iterator[Value]:

@@ -320,6 +320,11 @@ class FormatFacts:
         return math.log10(float(self.largest)) - math.log10(float(self.smallest))
 
     @property
+    def decibels(self) -> float:
+        """The dynamic range: the largest value over the smallest positive one, as amplitudes."""
+        return 20 * self.decades
+
+    @property
     def why_it_ends(self) -> str:
         """Why the values end with the largest one."""
         return self.end.sentence

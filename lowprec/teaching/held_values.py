@@ -40,7 +40,7 @@ class HeldBinade(NamedTuple):
     @property
     def held(self) -> int:
         """How many of the values are held."""
-        return len(self.codes)
+        return (self.codes.stop - self.codes.start) // self.codes.step  # more than len() counts, in uint64
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +140,7 @@ _facts = lru_cache(maxsize=CACHED)(format_facts)
 @lru_cache(maxsize=CACHED)
 def _held(source: Format, target: Format) -> HeldValues:
     facts, other = _facts(source), _facts(target)
-    found = tuple(
-        _binade(power, negative, facts, other) for negative in (True, False) for power in _powers(negative, facts)
-    )
+    found = tuple(one for negative in (True, False) for one in _binades(negative, facts, other))
     has_zero, holds_zero = (row.has_zero or not row.is_float for row in (source, target))
     zero = holds_zero if has_zero else None
     both_infs = bool(other.inf_codes) and (target.signed or not source.signed)
@@ -166,9 +164,22 @@ def _end(negative: bool, facts: FormatFacts) -> Fraction:
     return facts.lowest.magnitude if facts.lowest.negative else Fraction(0)
 
 
-def _powers(negative: bool, facts: FormatFacts) -> range:
-    end = _end(negative, facts)
-    return range(binade_of(facts.smallest), binade_of(Value(end)) + 1) if end else range(0)
+def _binades(negative: bool, facts: FormatFacts, other: FormatFacts) -> Iterator[HeldBinade]:
+    own = _end(negative, facts)
+    if not own:
+        return
+    shared = min(own, _end(negative, other))
+    first, last = binade_of(facts.smallest), binade_of(Value(own))
+    last_shared = binade_of(Value(shared)) if shared else first - 1
+    for power in range(first, last + 1):
+        fine, coarse = (_step_exponent(power, one.format) for one in (facts, other))
+        values = _count(power, fine, own, last)
+        held = _count(power, max(fine, coarse), shared, last_shared)
+        stride = 2 ** max(coarse - fine, 0)
+        code = _code(power, fine, negative, facts.format)
+        if facts.format.kind is not Kind.FLOAT and negative:  # two's complement: the magnitude grows as the code falls
+            stride = -stride
+        yield HeldBinade(power, negative, values, range(code, code + held * stride, stride))
 
 
 def _step_exponent(power: int, fmt: Format) -> int:
@@ -176,23 +187,11 @@ def _step_exponent(power: int, fmt: Format) -> int:
     return max(power, fmt.has_zero - fmt.bias) - fmt.mantissa_bits if fmt.kind is Kind.FLOAT else 0
 
 
-def _binade(power: int, negative: bool, facts: FormatFacts, other: FormatFacts) -> HeldBinade:
-    fine, coarse = (_step_exponent(power, one.format) for one in (facts, other))
-    start, end = Fraction(2) ** power, _end(negative, facts)
-    values = _count(start, Fraction(2) ** fine, end)
-    held = _count(start, Fraction(2) ** max(fine, coarse), min(end, _end(negative, other)))
-    stride = 2 ** max(coarse - fine, 0)
-    first = _code(power, fine, negative, facts.format)
-    if facts.format.kind is not Kind.FLOAT and negative:  # two's complement: the magnitude grows as the code falls
-        stride = -stride
-    return HeldBinade(power, negative, values, range(first, first + held * stride, stride))
-
-
-def _count(start: Fraction, step: Fraction, end: Fraction) -> int:
-    """Return how many multiples of a power of two lie from another one, up to its double, and up to the end."""
-    if step > start or start > end:
+def _count(power: int, step: int, end: Fraction, last: int) -> int:
+    """Return how many multiples of ``2**step`` lie in the binade of ``2**power``, up to an end in the binade `last`."""
+    if step > power or power > last:
         return 0
-    return int((min(end, 2 * start - step) - start) // step) + 1
+    return 1 << power - step if power < last else int((end - Fraction(2) ** power) // Fraction(2) ** step) + 1
 
 
 def _code(power: int, step: int, negative: bool, fmt: Format) -> int:

@@ -72,7 +72,7 @@ def test_the_binade_of_a_code_is_marked(name: str, at: str, first: str) -> None:
 
 def test_a_saved_chart_has_a_name() -> None:
     """Its own, or what its description begins with: words of up to 60 characters."""
-    assert "errors" in [one["name"] for one in sent(healthy(page("errors")), "save_picture")]
+    assert [one["name"] for one in sent(healthy(page("errors")), "picture")] == ["errors-absolute-0-2"]
     names = [
         one["name"] for one in sent(healthy(page("quantize", origin="sampled", show="side-by-side")), "save_picture")
     ]
@@ -214,7 +214,7 @@ def test_both_pages_count_the_same_ulps() -> None:
 
 def test_headings_leave_no_level_out() -> None:
     for name in NAMES:
-        assert {element.tag for element in healthy(page(name)).header} == {"h2"}
+        assert {element.tag for element in healthy(page(name)).header} <= {"h2"}
         assert not page(name).subheader
 
 

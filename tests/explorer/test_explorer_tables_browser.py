@@ -107,6 +107,10 @@ def test_no_table_is_cut(scrolling: Any, address: str) -> None:
     tables: dict[str, int] = {}
     scrolled: dict[str, set[str]] = {}
     for where in entered(visit):
+        if where == "Compare":
+            for name in ("All facts of the formats", "The number in each format"):
+                page.get_by_text(name, exact=True).click()
+            page.get_by_role("region", name="The number in each format").wait_for()
         folds = page.locator(".lp-fold summary").all() if where == "Compare" else []
         for fold in folds:  # what is folded away is no wider than its column
             fold.click()

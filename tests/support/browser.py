@@ -126,7 +126,7 @@ class Visit:
     def go(self, path: str) -> Any:
         """Open a page and wait until it is there."""
         self.page.goto(f"{self.address}/{path}")
-        self.page.get_by_role("heading", name="Link", exact=False).wait_for()  # the last part of every page
+        self.page.locator("summary", has_text="Link").wait_for()  # the last part of every page
         self.settle()
         return self.page
 

@@ -196,3 +196,16 @@ def test_a_double_rounding_comes_first(between: str, target: str) -> None:
     assert 1 < chain.x.number < 2
     assert Fraction(float(chain.x)) == chain.x.number
     assert cast_chain_witness([between, target], target) is None
+
+
+def test_each_cast_has_options_of_its_own() -> None:
+    """Float32 rounded to odd keeps 1 + 2^-8 + 2^-26 off the midpoint 1 + 2^-8 of bfloat16."""
+    x = Fraction(1) + Fraction(1, 2**8) + Fraction(1, 2**26)
+    formats = ["float32", "bfloat16"]
+    assert cast_chain(x, formats).differs
+    found = cast_chain(x, formats, each=[{"rounding": "to_odd"}, {}])
+    assert not found.differs
+    assert found.steps[0].value.number == Fraction(257, 256) + Fraction(1, 2**23)
+    assert cast_chain_witness(formats, "float64", each=[{"rounding": "to_odd"}, {}]) is None
+    with pytest.raises(ValueError, match="`each` must have options for 2 casts; got 1"):
+        cast_chain(x, formats, each=[{}])

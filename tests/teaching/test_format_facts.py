@@ -239,6 +239,7 @@ def test_logarithms() -> None:
     assert (round(single.digits, 2), round(double.digits, 2), round(single.decades, 1)) == (7.22, 15.95, 83.4)
     assert (single.significant_bits, e4m3.significant_bits) == (24, 4)
     assert round(e4m3.decades, 2) == 5.36  # 448 / 2^-9 = 229376
+    assert round(e4m3.decibels, 1) == 107.2
     assert reference.log2(double.smallest) == -1074
     assert [binade.significant_bits for binade in teaching.binades("float32")][:3] == [1, 2, 3]
     assert teaching.binades("uint64")[-1] == (63, 64, 1, 2**63)

@@ -23,10 +23,12 @@ _COMPARED = tuple(
     fmt.name for fmt in (FLOAT16, BFLOAT16, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT6_E2M3FN, FLOAT4_E2M1FN, INT8)
 )
 
+_PAIR = (FLOAT8_E4M3FN.name, FLOAT8_E5M2.name)
+
 
 @dataclass(frozen=True, slots=True)
 class Compare(PageState):
-    """Some formats, one number that is cast to all of them, the options of Cast or a rounding beyond it."""
+    """Some formats, a number that is cast to all of them, two of them chosen, and the options of Cast or beyond it."""
 
     fmts: tuple[str, ...] = format_names(_COMPARED, COMPARED_NAMES, MAX_COMPARED, converted=False)
     x: str = text("0.3")
@@ -35,6 +37,12 @@ class Compare(PageState):
     opset: int = integer(NEWEST, OPSETS)
     rounding: str = choice(ONNX, ROUNDING_CHOICES)
     overflow: str = choice(BY_WIDTH, OVERFLOW_CHOICES)
+    pair: tuple[str, ...] = format_names(_PAIR, COMPARED_NAMES, 2, converted=False)
+
+    def chosen(self) -> tuple[str, str]:
+        """Return the pair whose values are drawn: the chosen one, or the first two formats where one of it is gone."""
+        names = self.pair if len(self.pair) == 2 and {*self.pair} <= {*self.fmts} else (*self.fmts, *self.fmts)
+        return names[0], names[1]
 
     def selection(self) -> Selection:
         """Return the number."""

@@ -18,16 +18,16 @@ from ...shared.cast_options import CastOptions, options_for
 from ...shared.numbers import apart, code_text, exact_text, power_form
 from .view import Conversion, conversion
 
-__all__ = ["Chain", "DoubleRounding", "Scale", "Tick", "chain_of", "names_in_words", "witness_text"]
+__all__ = [
+    "Chain", "DoubleRounding", "Route", "Scale", "Tick", "chain_of", "direct_route", "names_in_words", "one_cast",
+    "route", "witness_text",
+]  # fmt: skip
 
 _STEPS_ASIDE = 2
 """Values of the format between on each side of the rounded one."""
 
 _FARTHEST = 4
 """How many widths of its interval away a result of the target is still drawn."""
-
-_APART = 20
-"""Percent of a scale that the label of a value needs."""
 
 _MARGIN = 10
 """Percent of a scale on each side of what is drawn: room for half a label."""
@@ -58,31 +58,35 @@ class Scale:
     step: str
     window: tuple[float, float]
 
-    def label_rows(self) -> tuple[int, ...]:
-        """Return a row for the label of each tick, 0 the first: labels in one row are apart."""
-        apart = _APART if len(self.ticks) == 2 else 3 * _APART  # of more ticks every second is lower
-        last: list[float] = []  # place of the last label in each row
-        rows = []
-        for tick in self.ticks:
-            row = next((row for row, place in enumerate(last) if tick.place - place >= apart), len(last))
-            last[row : row + 1] = [tick.place]
-            rows.append(row)
-        return tuple(rows)
-
 
 @dataclass(frozen=True, slots=True)
 class DoubleRounding:
     """The step that decides, drawn twice: at the scale of the last format, and of the format between.
 
-    `name` is what x is called: x itself, or what the steps before made of it.
+    `name` is what x is called: x itself, or what the steps before made of it. One cast has no format between.
     """
 
     name: str
     x: Value
-    rounded: Value
+    rounded: Value | None
     midpoint: Value | None
     above: Scale
-    below: Scale
+    below: Scale | None
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A way to the last format: each format on it with the code there; `words` say how the casts between round.
+
+    `choice` is the value of the state that chooses it, or nothing.
+    """
+
+    name: str
+    words: str
+    choice: str
+    stops: tuple[tuple[Format, int, Value], ...]
+    differs: bool | None
+    is_chosen: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +112,58 @@ def _asked(formats: Sequence[Format], options: CastOptions) -> CastOptions:
     return options
 
 
-def chain_of(code: int, source: Format, formats: Sequence[Format], **options: Unpack[CastOptions]) -> Chain:
-    """Return the casts of a code to formats in turn; ValueError where the opset lacks a type or attribute."""
-    asked = _asked((source, *formats), options)
+def _each(source: Format, formats: Sequence[Format], between: Sequence[CastOptions], options: CastOptions) -> _Each:
+    """Return the options of each cast: those of the casts between, where they have none of their own the last one's."""
+    every = (source, *formats)
+    return tuple(_asked(every, one) for one in (*(between or [options] * (len(formats) - 1)), options))
+
+
+def route(chain: Chain, words: str, choice: str, *, is_chosen: bool) -> Route:
+    """Return the way of a chain."""
+    stops = tuple((step.target, step.result, step.result_value) for step in chain.steps)
+    name = f"through {names_in_words([step.target for step in chain.steps[:-1]])}"
+    return Route(name, words, choice, stops, stops[-1][1] != chain.direct.result, is_chosen)
+
+
+def direct_route(cast: Conversion) -> Route:
+    """Return the way of one cast."""
+    return Route("directly", "", "", ((cast.target, cast.result, cast.result_value),), None, is_chosen=False)
+
+
+def one_cast(cast: Conversion) -> DoubleRounding | None:
+    """Return the drawing of one cast; None where it rounds no number between values."""
+    found = cast.explanation
+    if found is None or cast.value.special or cast.result_value.special or not (found.lower or found.upper):
+        return None
+    if cast.value.negative and found.format.is_float and not found.format.has_zero:
+        return None
+    x, midpoint = cast.value.number, None if found.midpoint is None else found.midpoint.number
+    ticks = _target_ticks(found, [(cast.result, "x becomes this")])
+    numbers = (*(number for number, _, _ in ticks), x, *([] if midpoint is None else [midpoint]))
+    ends = min(numbers), max(numbers)
+    scale = _scale(found.format, ticks, ends, ends, (x, x, midpoint))
+    return DoubleRounding("x", cast.value, None, found.midpoint, scale, None)
+
+
+def chain_of(
+    code: int,
+    source: Format,
+    formats: Sequence[Format],
+    *,
+    between: Sequence[CastOptions] = (),
+    **options: Unpack[CastOptions],
+) -> Chain:
+    """Return the casts of a code to formats in turn; ValueError where the opset lacks a type or attribute.
+
+    `between` has the options of each cast but the last one, where they are others.
+    """
+    each = _each(source, formats, between, options)
     steps: list[Conversion] = []
-    for before, after in zip((source, *formats), formats, strict=False):
-        steps.append(conversion(steps[-1].result if steps else code, before, after, **asked))
+    for before, after, one in zip((source, *formats), formats, each, strict=False):
+        steps.append(conversion(steps[-1].result if steps else code, before, after, **one))
+    asked = each[-1]
     direct = conversion(code, source, formats[-1], **asked)
-    chain = cast_chain(direct.value, formats, **asked)
+    chain = cast_chain(direct.value, formats, each=each)
     return Chain(chain, tuple(steps), direct, _sentence(chain), _picture(chain, asked))
 
 
@@ -130,9 +178,11 @@ def _sentence(chain: CastChain) -> str:
     return f"Through {through} the result is {result}, directly the same."
 
 
-def witness_text(source: Format, formats: Sequence[Format], **options: Unpack[CastOptions]) -> str:
+def witness_text(
+    source: Format, formats: Sequence[Format], *, between: Sequence[CastOptions] = (), **options: Unpack[CastOptions]
+) -> str:
     """Return a number of the source whose result the chain changes, as a text; nothing if none."""
-    found = cast_chain_witness(formats, source, **_asked((source, *formats), options))
+    found = cast_chain_witness(formats, source, each=_each(source, formats, between, options))
     return exact_text(found.x) if found else ""
 
 
@@ -164,6 +214,7 @@ def _picture(chain: CastChain, options: CastOptions) -> DoubleRounding | None:
     )
 
 
+_Each = tuple[CastOptions, ...]
 _Ticks = list[tuple[Fraction, int, tuple[str, ...]]]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -11,8 +12,9 @@ from lowprec.reference.exact_cast import Value
 from lowprec.spec.operator_versions import NEWEST
 
 from ...shared import chart, evidence, layout
+from ...shared.browser.picture import picture as show_picture
 from ...shared.cast_controls import cast_controls, options_of
-from ...shared.cast_options import CastOptions
+from ...shared.cast_options import ONNX, CastOptions
 from ...shared.codes import anatomy, losses_of
 from ...shared.controls import Controls
 from ...shared.format_names import format_named, is_described
@@ -20,7 +22,7 @@ from ...shared.numbers import code_text, place
 from ...shared.page import FORMAT_NAMES
 from . import chain_view, packing_view, picture, view
 from . import snippets as code_snippets
-from .state import NO_FORMAT, PACKABLE_NAMES, VIA_NAMES, Conversion
+from .state import BETWEEN_ROUNDINGS, NO_FORMAT, PACKABLE_NAMES, SAME, VIA_NAMES, Conversion
 
 __all__ = ["show"]
 
@@ -30,17 +32,36 @@ def packable_codes(_: Conversion, new: Conversion) -> Conversion:
     return replace(new, codes=packing_view.codes_or_default(new.codes, format_named(new.packed), Conversion().codes))
 
 
-def without_gap(_: Conversion, new: Conversion) -> Conversion:
+def without_gap(old: Conversion, new: Conversion) -> Conversion:
     """Keep the formats between in order; ONNX's newest opset stands for none where it lacks one of them."""
     via, then = (*new.between, NO_FORMAT, NO_FORMAT)[:2]
     new = replace(new, via=via, then=then)
+    if old.via != NO_FORMAT and new.via == old.then != NO_FORMAT:
+        new = replace(new, via_rounding=old.then_rounding, then_rounding=SAME)
     return replace(new, opset=NEWEST) if any(map(is_described, new.between)) else new
 
 
+_TWICE: dict[str, Any] = {"source": "float64", "at": "1.0039063", "via": "float32", "target": "bfloat16"}
+_NONE: dict[str, Any] = {"then": NO_FORMAT, "then_rounding": SAME, "via_rounding": SAME, "rounding": ONNX}
+PRESETS: dict[str, dict[str, Any]] = {
+    "Rounded twice": {**_NONE, **_TWICE},
+    "What to-odd prevents": {**_NONE, **_TWICE, "via_rounding": "to_odd"},
+    "Too large on the way": {**_NONE, "source": "float32", "at": "1e6", "via": "float16", "target": "bfloat16"},
+    "One cast": {**_NONE, "source": "float32", "at": "0.3", "via": NO_FORMAT, "target": "float8_e4m3fn"},
+}
+"""Examples: what each sets."""
+
+
+def options_between(state: Conversion) -> list[CastOptions]:
+    """Return the options of each cast to a format between."""
+    return [options_of(state if name == SAME else replace(state, rounding=name)) for name in state.between_roundings]
+
+
 @st.cache_data(max_entries=64, show_spinner=False)
-def witness(source: str, formats: tuple[str, ...], options: CastOptions) -> str:
+def witness(source: str, formats: tuple[str, ...], between: list[CastOptions], options: CastOptions) -> str:
     """Return a number whose result a chain changes, or nothing."""
-    found: str = chain_view.witness_text(format_named(source), [format_named(name) for name in formats], **options)
+    rows = [format_named(name) for name in formats]
+    found: str = chain_view.witness_text(format_named(source), rows, between=between, **options)
     return found
 
 
@@ -57,78 +78,70 @@ def show_steps(cast: view.Conversion, typed: Value | None = None, name: str = "c
 
 def show(page: Controls[Conversion]) -> None:
     """Show the page."""
-    layout.heading(
-        "Cast & BitCast",
-        "Choose two formats and a number, and formats between them if you like. "
-        "Cast keeps the value as far as it can; BitCast keeps the bits.",
-        "Cast's rules",
-    )
+    layout.heading("Cast & BitCast", "Cast keeps the value as far as it can; BitCast keeps the bits.", "Cast's rules")
     source, target = format_named(page.state.source), format_named(page.state.target)
     through = [format_named(name) for name in page.state.between]
 
     def compute(state: Conversion, code: int) -> tuple[view.Conversion, chain_view.Chain | None, CastOptions]:
         """Return the views of a state with a code, and the options of Cast; ValueError where the opset lacks a type."""
         options = options_of(state)
-        chain = chain_view.chain_of(code, source, [*through, target], **options) if through else None
+        formats, between = [*through, target], options_between(state)
+        chain = chain_view.chain_of(code, source, formats, between=between, **options) if through else None
         return view.conversion(code, source, target, **options), chain, options
 
     page.compute_or_reset(lambda state: compute(state, 0), opset=NEWEST)
     state = page.state
-    first, number, *between, second = st.columns([2, 3, 2, 2, 2] if state.between else [2, 3, 2, 2])
-    page.format_box(first, "From", "source", FORMAT_NAMES)
-    help_ = "A code: 0x2A, 0b0101. A number: 0.3, 17/23, -inf"
-    number.text_input("Code or number", **page.bind("at"), max_chars=1000, help=help_)
-    for place_, label, field in zip(between, ("Through", "then through"), ("via", "then"), strict=False):
-        page.format_box(place_, label, field, VIA_NAMES, without_gap)
-    page.format_box(second, "To", "target", FORMAT_NAMES)
-    cast_controls(
-        page, [*through, target], has_opset=not any(map(is_described, (state.source, *state.between, state.target)))
-    )
+    with layout.controls():
+        page.format_box(st.container(width=150), "From", "source", FORMAT_NAMES)
+        help_ = "A code: 0x2A, 0b0101. A number: 0.3, 17/23, -inf"
+        st.text_input("Code or number", **page.bind("at"), max_chars=1000, help=help_, width=150)
+        for label, field in (("Through", "via"), ("then through", "then"))[: 1 + bool(state.between)]:
+            page.format_box(st.container(width=150), label, field, VIA_NAMES, without_gap)
+        page.format_box(st.container(width=170), "To", "target", FORMAT_NAMES)
+        with st.popover("examples", width="content"):
+            for label, changes in PRESETS.items():
+                st.button(label, key=f"preset {label}", on_click=page.set, kwargs=changes)
     named = page.compute_or_reset(lambda state: place(state.at, source), at="0x0")
     conversion, chain, options = compute(page.state, named.code)
+    _picture(page, conversion, chain)
     if chain is not None:
         names = chain_view.names_in_words(through)
         layout.show("pages/conversion/cast_chain", view=chain)
-        if chain.picture is not None:
-            detail = f"{source.name} {named.code:#x} through {names} to {target.name}"
-            layout.save_picture(picture.cast_chain(chain, chart.is_dark()), "casts", detail)
-        found = witness(state.source, (*state.between, state.target), options)
+        found = witness(state.source, (*state.between, state.target), options_between(state), options)
         if found:
             st.button(f"A number whose result {names} changes: {found}", on_click=page.set, kwargs={"at": found})
         else:
             st.caption(
                 f"No number of {source.name} was found whose result {names} changes, among the values of "
-                f"{target.name}, "
-                "their midpoints, the edges of all formats, and what lies next to them."
+                f"{target.name}, their midpoints, the edges of all formats, and what lies next to them."
             )
+    with layout.more("Roundings and options", "a rounding for each cast, overflow, saturate, opset"):
+        if through:
+            with st.container(horizontal=True):
+                for fmt, field in zip(through, ("via_rounding", "then_rounding"), strict=False):
+                    st.selectbox(
+                        f"Rounding to {fmt.name}", BETWEEN_ROUNDINGS, **page.bind(field), width=230,
+                        format_func=lambda name: "the last cast's" if name == SAME else picture.rounding_words(name),
+                    )  # fmt: skip
+        has_opset = not any(map(is_described, (state.source, *state.between, state.target)))
+        cast_controls(page, [*through, target], has_opset=has_opset)
     bitcast = view.bitcasting(named.code, source, target, opset=page.state.opset)
-    left, right = st.columns([3, 2] if chain is None else 2, gap="large")
-    with left:
+    with layout.more("Each cast step by step", "the code, its neighbours, the rule that decides"):
         if chain is None:
-            st.header("Cast", anchor=False)
             show_steps(conversion, named.typed)
         else:
-            st.header(f"Through {names}", anchor=False)
             for index, step in enumerate(chain.steps):
                 st.subheader(f"Cast {index + 1}: {step.source.name} to {step.target.name}", anchor=False)
                 show_steps(step, None if index else named.typed, f"cast {index + 1}")
-        layout.open_in(page.state)
-    with right:
-        if chain is not None:
-            st.header("Directly", anchor=False)
             st.subheader(f"One cast: {source.name} to {target.name}", anchor=False)
             show_steps(chain.direct, named.typed)
-        st.header("BitCast", anchor=False)
-        rule = layout.OPERATOR_PAGES["BitCast"]
-        st.markdown(f"The same bits as another format of the same width. [BitCast's rule]({rule})")
-        if bitcast.value is not None:
-            layout.show("pages/conversion/bitcast", bitcast=bitcast)
-        readings = view.bitcastings(named.code, source, opset=page.state.opset)
-        if readings:
+        layout.open_in(page.state)
+    with layout.more("BitCast", "the same bits as another format of the same width"):
+        st.markdown(f"[BitCast's rule]({layout.OPERATOR_PAGES['BitCast']})")
+        layout.show("pages/conversion/bitcast", bitcast=bitcast)
+        if readings := view.bitcastings(named.code, source, opset=page.state.opset):
             st.caption(f"The same {source.bits} bits as the other formats of that width read them:")
             layout.show("pages/conversion/bitcast_readings", bitcasts=readings)
-        if bitcast.value is None:
-            layout.show("pages/conversion/bitcast", bitcast=bitcast)
 
     st.header("Packing", anchor="packing")
     st.markdown("Codes narrower than a byte share bytes in ONNX files: the first code takes the lowest bits.")
@@ -149,6 +162,43 @@ def show(page: Controls[Conversion]) -> None:
     layout.evidence_section([proof], lambda: [evidence.check(target, options, [source])])
     is_packing_asked = (state.packed, state.codes) != (Conversion().packed, Conversion().codes)
     snippets = code_snippets.of_conversion(
-        conversion, options, bitcast, chain.steps if chain else (), packing if is_packing_asked else None
+        conversion,
+        options,
+        bitcast,
+        chain.steps if chain else (),
+        packing if is_packing_asked else None,
+        options_between(page.state),
     )
     layout.copy_section(page, "conversion", *snippets)
+
+
+def _picture(page: Controls[Conversion], conversion: view.Conversion, chain: chain_view.Chain | None) -> None:
+    """Show each way to the last format; a click on one chooses how the casts between round."""
+    state = page.state
+    routes, drawn = [chain_view.direct_route(conversion)], chain_view.one_cast(conversion)
+    sentence = f"{conversion.source.name} to {conversion.target.name}: {conversion.rule}"
+    if chain is not None:
+        drawn, sentence, chosen = chain.picture, chain.sentence, state.between_roundings
+        for name in (SAME, "to_odd"):
+            asked = replace(state, via_rounding=name, then_rounding=name)
+            found = chain_view.chain_of(
+                conversion.code, conversion.source, [step.target for step in chain.steps],
+                between=options_between(asked), **options_of(state),
+            )  # fmt: skip
+            is_chosen = chosen == (name,) * len(chosen)
+            words = picture.rounding_words(state.rounding if name == SAME else name)
+            routes.append(chain_view.route(found, words, name, is_chosen=is_chosen))
+        if not any(one.is_chosen for one in routes):
+            words = ", then ".join(picture.rounding_words(state.rounding if name == SAME else name) for name in chosen)
+            routes.append(chain_view.route(chain, words, "", is_chosen=True))
+    start = conversion.source, conversion.code, conversion.value
+    wide, narrow = (picture.chain_rows(start, routes, drawn, sentence, wide=wide) for wide in (True, False))
+    names = " to ".join(fmt.name for fmt, *_ in routes[-1].stops)
+    detail = f"{conversion.source.name} {conversion.code:#x} to {names}"
+
+    def choose(_: str, rounding: str) -> None:
+        """Let all casts between round in one way."""
+        if rounding in BETWEEN_ROUNDINGS:
+            page.set(via_rounding=rounding, then_rounding=rounding if len(state.between) > 1 else SAME)
+
+    show_picture(wide, narrow, name="casts", detail=detail, on_set=choose)

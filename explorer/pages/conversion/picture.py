@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import textwrap
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 
-from ...shared.drawing import MARGIN, bit_boxes, draw, text_width
-from ...shared.numbers import apart, code_text, digits_of, short
-from .chain_view import Chain, DoubleRounding, Scale
+from lowprec import Format
+from lowprec.reference.exact_cast import Value
+
+from ...shared import drawing as framed
+from ...shared.cast_options import ONNX
+from ...shared.codes import fields
+from ...shared.drawing import MARGIN, bit_boxes, draw
+from ...shared.numbers import code_text, digits_of, short
+from ...shared.svg import NARROW, WIDE, Drawing, Shapes, text_width
+from .chain_view import DoubleRounding, Route, Scale
 from .packing_view import PackedByte, Packing
 from .view import Conversion, loss_text
 
-__all__ = ["cast_chain", "cast_steps", "packed_bytes"]
+__all__ = ["cast_steps", "chain_rows", "packed_bytes", "rounding_words"]
+
+Stop = tuple[Format, int, Value]
 
 
 def cast_steps(conversion: Conversion, dark: bool = False) -> str:
@@ -22,137 +30,185 @@ def cast_steps(conversion: Conversion, dark: bool = False) -> str:
     )
     rows = [(fmt, code, short(value, 26, digits_of(fmt)), bit_boxes(code, fmt)) for fmt, code, value in ends]
     loss = loss_text(conversion)
-    texts = [text_width(len(fmt.name) + fmt.bits // 4 + 10 + len(value), 15) for fmt, _, value, _ in rows]
-    texts += [text_width(len(conversion.rule) + 4, 14), text_width(len(loss), 14)]
+    texts = [framed.text_width(len(fmt.name) + fmt.bits // 4 + 10 + len(value), 15) for fmt, _, value, _ in rows]
+    texts += [framed.text_width(len(conversion.rule) + 4, 14), framed.text_width(len(loss), 14)]
     width = max(*texts, *(boxes.width for *_, boxes in rows)) + 2 * MARGIN
     return draw("pages/conversion/cast_steps", width, 332, dark, rows=rows, rule=conversion.rule, loss=loss)
 
 
-_BAR = 760.0
-_SENTENCE = 84
-"""Characters in a line of the sentence."""
+_Labels = list[tuple[float, list[tuple[str, str]]]]
+"""Labels of a bar: the place of each and its lines, (text, kind); kind is bold, result or nothing."""
 
-_LINE = 18
-_SIZE = 13
-
-
-@dataclass(frozen=True, slots=True)
-class _Label:
-    """A text, its middle and its line in pixels; `kind` is x, result (in a box `width` wide) or nothing."""
-
-    text: str
-    x: float
-    y: float
-    kind: str
-    width: float
+_LINE, _SIZE = 19.0, 14.0
+_RESULT = 52.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Bar:
-    """A bar with its marks in pixels."""
+def chain_rows(
+    source: Stop, routes: Sequence[Route], drawn: DoubleRounding | None, sentence: str, wide: bool = True
+) -> Drawing:
+    """Return each way to the last format with its result, and the step that decides on bars of values."""
+    width = WIDE if wide else NARROW
+    rows, below = 34 + len(routes) * (_RESULT if wide else 62.0), 0.0
+    drawing = Drawing(width, rows, sentence)
+    _start(drawing, source, wide)
+    for index, one in enumerate(routes):
+        _route(drawing, one, 34 + index * (_RESULT if wide else 62.0), len(routes) > 1, wide)
+    if drawn is not None:
+        below = _bars(drawing, drawn, rows + 24, wide)
+    drawing.height = rows + below
+    drawing.element.set("viewBox", f"0 0 {width} {drawing.height:.0f}")
+    drawing.element.set("height", f"{drawing.height:.0f}")
+    next(one for one in drawing.element if one.get("class") == "ground").set("height", f"{drawing.height:.0f}")
+    return drawing
 
-    name: str
-    step: str
-    y: float
-    ticks: tuple[float, ...]
-    x: float | None
-    rounded: float | None
-    midpoint: float | None
-    labels: tuple[_Label, ...]
+
+def _told(value: Value, room: int) -> str:
+    text = {"nan": "NaN", "inf": "Inf"}.get(value.special) or short(value, room, room - 6)
+    return ("−" if value.negative and value.special == "inf" else "") + text.replace("-", "−")
 
 
-def cast_chain(chain: Chain, dark: bool = False) -> str:
-    """Return the picture of a chain that has a drawing; ValueError where it has none."""
-    drawn = chain.picture
-    if drawn is None:
-        raise ValueError("the chain has no drawing: no step of it rounds a number between values of the last format")
-    lines = textwrap.wrap(chain.sentence, _SENTENCE)
-    top = 32 + _LINE * len(lines) + 58
-    above = _bar(drawn.above, top, [*_x_label(drawn, drawn.above, top), *_tick_labels(drawn.above, top)])
-    beam_top = max(label.y for label in above.labels) + 14
-    beam_bottom = beam_top + 40
-    low = beam_bottom + 62
-    below = _bar(drawn.below, low, [*_x_label(drawn, drawn.below, low), *_lower_labels(drawn, low)])
-    legend = [("circle", drawn.name, drawn.x), ("diamond", f"after {drawn.below.format.name}", drawn.rounded)]
-    if drawn.midpoint is not None:
-        legend.append(("tie", f"midpoint of {drawn.above.format.name}", drawn.midpoint))
-    texts = [(mark, name, short(value, 60, 17)) for mark, name, value in legend]
-    start = low + 92
-    height = start + _LINE * len(texts) + MARGIN
-    left, right = drawn.above.window
-    beam = (_place(max(left - 0.3, 0)), _place(min(right + 0.3, 100)), *map(_place, reversed(drawn.below.window)))
-    width = max(_BAR, *(text_width(len(name) + 2 + len(text), _SIZE) + 24 for _, name, text in texts)) + 2 * MARGIN
-    names = " to ".join(fmt.name for fmt in (chain.direct.source, *(step.target for step in chain.steps)))
-    values = {"lines": lines, "bars": (above, below), "beam": beam, "beam_top": beam_top, "beam_bottom": beam_bottom}
-    return draw(
-        "pages/conversion/cast_chain",
-        width,
-        height,
-        dark,
-        title=names,
-        bar=_BAR,
-        line=_LINE,
-        legend=texts,
-        start=start,
-        **values,
+def _strip(drawing: Shapes, x: float, y: float, fmt: Format, code: int) -> float:
+    """Draw a code, as fields where it is short; return its right edge."""
+    if fmt.bits <= 16:
+        return drawing.code(x, y, [(field.name, field.bits) for field in fields(code, fmt)], size=13)
+    text = code_text(code, fmt)
+    drawing.text(x, y, text, size=13, fill="quiet", mono=True)
+    return x + text_width(text, 13, mono=True)
+
+
+def _start(drawing: Drawing, source: Stop, wide: bool) -> None:
+    fmt, code, value = source
+    text = f"x = {_told(value, 30 if wide else 18)}"
+    drawing.text(0, 18, text, size=17 if wide else 15, fill="accent", bold=True, mono=True)
+    end = text_width(text, 17 if wide else 15, mono=True) + 18
+    drawing.text(end, 18, fmt.name if wide else "", size=15, fill="quiet")
+    if wide:
+        _strip(drawing, end + text_width(fmt.name, 15) + 18, 18, fmt, code)
+
+
+def _route(drawing: Drawing, one: Route, y: float, compared: bool, wide: bool) -> None:
+    """Draw a way: its name, the value in each format on it, the code it ends with, and whether directly differs."""
+    words = one.words
+    label = f"{one.name}{', ' * bool(words)}{words}: {_told(one.stops[-1][2], 24)}"
+    row = drawing.group(label=label, set=f"between={one.choice}" if one.choice else None)
+    row.rect(0, y, drawing.width, (_RESULT if wide else 62) - 4, "soft" if one.is_chosen else "page", radius=6)
+    row.text(10, y + (20 if wide else 19), one.name, size=15, bold=True)
+    if words and wide:
+        row.text(10, y + 39, words, size=14, fill="quiet")
+    elif words:
+        row.text(10 + text_width(one.name, 15) + 8, y + 19, words, size=13, fill="quiet")
+    x, base = (270.0, y + 30) if wide else (10.0, y + 44)
+    size, room = (16.0, 16) if wide else (13.0, 12)
+    for fmt, _, value in one.stops[:-1]:
+        text = _told(value, room)
+        row.text(x, base, text, size=size, mono=True)
+        if wide:
+            row.text(x, y + 14, fmt.name if len(fmt.name) < 24 else "", size=12, fill="quiet")
+        x += text_width(text, size, mono=True) + 10
+        row.text(x, base, "→", size=size, fill="quiet")
+        x += 26
+    fmt, code, value = one.stops[-1]
+    x = max(x, 620.0) if wide else x
+    if wide:
+        row.text(x, y + 14, fmt.name, size=12, fill="quiet")
+    text = _told(value, room)
+    row.text(x, base, text, size=size, bold=True, mono=True)
+    x += text_width(text, size, mono=True) + 12
+    if wide:
+        _strip(row, max(x, 780.0), base, fmt, code)
+    else:
+        row.text(x, base, code_text(code, fmt), size=12, fill="quiet", mono=True)
+    if compared and one.differs is not None:
+        word, kind = ("differs", "nan") if one.differs else ("the same", "zero")
+        row.badge(drawing.width - 50, base if wide else y + 19, word, kind, size=14 if wide else 12.5)
+
+
+def rounding_words(rounding: str) -> str:
+    """Return how the casts between round, in words."""
+    return "" if not rounding else "by ONNX's Cast" if rounding == ONNX else rounding.replace("_", " ")
+
+
+def _bars(drawing: Drawing, drawn: DoubleRounding, top: float, wide: bool) -> float:
+    """Draw the values of the last format, and enlarged those of the format between; return the height."""
+    start = top - 24
+    above, below = drawn.above, drawn.below
+    _name(drawing, above, top + 10)
+    lines: _Labels = [
+        (tick.place, [(_told(tick.value, 20 if wide else 12), "bold"), (code_text(tick.code, above.format), ""),
+                      *((name if text_width(name, _SIZE) < drawing.width / 3 else "through others", "result")
+                        for name in tick.names)])
+        for tick in above.ticks
+    ]  # fmt: skip
+    end = _bar(drawing, above, top + 56, f"{drawn.name} = {_told(drawn.x, 14)}", lines)
+    if below is None or drawn.rounded is None:
+        return end - start + 8
+    left, right = (_place(drawing, place) for place in above.window)
+    low = end + 44
+    ends = [_place(drawing, place) for place in below.window]
+    drawing.path(
+        f"M{left - 3:.1f} {end + 2:.1f}L{right + 3:.1f} {end + 2:.1f}L{ends[1]:.1f} {low:.1f}L{ends[0]:.1f} {low:.1f}z",
+        fill="held",
     )
-
-
-def _place(percent: float) -> float:
-    return MARGIN + percent / 100 * _BAR
-
-
-def _label(text: str, percent: float, y: float, kind: str = "") -> _Label:
-    """Return a label centred at a place of the bar, or as near as it is inside the picture."""
-    half = text_width(len(text) + (kind == "result"), _SIZE) / 2
-    x = min(max(_place(percent), MARGIN + half), MARGIN + _BAR - half)
-    return _Label(text, x, y, kind, 2 * half)
-
-
-def _x_label(drawn: DoubleRounding, scale: Scale, y: float) -> list[_Label]:
-    return [] if scale.x is None else [_label(drawn.name, scale.x, y - 20, "x")]
-
-
-def _tick_labels(scale: Scale, y: float) -> list[_Label]:
-    """Return value, code and what becomes it below each tick, in rows.
-
-    Every second tick is one row lower where there are many, and each as many rows as it takes to be free of others.
-    """
-    labels: list[_Label] = []
-    deepest = max(len(tick.names) for tick in scale.ticks) + 2
-    taken: dict[int, list[tuple[float, float]]] = {}
-    for index, tick in enumerate(scale.ticks):
-        # Two long descriptions do not fit; the sentence names them.
-        fitting = [name if text_width(len(name), _SIZE) <= _BAR else "through others" for name in tick.names]
-        texts = [apart(tick.value, scale.format), code_text(tick.code, scale.format), *fitting]
-        placed = [
-            _label(text, tick.place, y + 32 + _LINE * line, "result" if line > 1 else "")
-            for line, text in enumerate(texts)
-        ]
-        left = min(label.x - label.width / 2 for label in placed)
-        right = max(label.x + label.width / 2 for label in placed)
-        row = int(index % 2 and len(scale.ticks) > 2)
-        while any(left < end and start < right for start, end in taken.get(row, [])):
-            row += 1
-        taken.setdefault(row, []).append((left, right))
-        labels += [replace(label, y=label.y + (_LINE * deepest + 6) * row) for label in placed]
-    return labels
-
-
-def _lower_labels(drawn: DoubleRounding, y: float) -> list[_Label]:
-    below = drawn.below
-    found = [] if below.rounded is None else [_label(f"after {below.format.name}", below.rounded, y + 34)]
+    _name(drawing, below, low + 22)
+    marks: _Labels = []
+    if below.rounded is not None:
+        marks.append((below.rounded, [(f"x in {below.format.name}: {_told(drawn.rounded, 14)}", "bold")]))
     if below.midpoint is not None:
-        found.append(_label(f"midpoint of {drawn.above.format.name}", below.midpoint, y + 34 + _LINE))
-    return found
+        marks.append((below.midpoint, [(f"midpoint of {above.format.name}", "")]))
+    end = _bar(drawing, below, low + 68, f"{drawn.name} = {_told(drawn.x, 14)}", marks)
+    return end - start + 8
 
 
-def _bar(scale: Scale, y: float, labels: list[_Label]) -> _Bar:
-    x, rounded, midpoint = (
-        None if place is None else _place(place) for place in (scale.x, scale.rounded, scale.midpoint)
-    )
-    ticks = tuple(_place(tick.place) for tick in scale.ticks)
-    return _Bar(scale.format.name, f", steps of {scale.step}", y, ticks, x, rounded, midpoint, tuple(labels))
+def _name(drawing: Drawing, scale: Scale, y: float) -> None:
+    name, step = scale.format.name, scale.step.replace("-", "−")
+    drawing.text(0, y, name, size=15, bold=True)
+    drawing.text(text_width(name, 15) * 1.08 + 12, y, f"steps of {step}", size=14, fill="quiet")
+
+
+def _place(drawing: Drawing, percent: float) -> float:
+    return percent / 100 * drawing.width
+
+
+def _bar(drawing: Drawing, scale: Scale, y: float, name: str, labels: _Labels) -> float:
+    """Draw a bar with its marks and labels, each led to its mark by a line; return where the labels end."""
+    rows: list[float] = []  # where the labels of each row end
+    placed = []
+    for place, lines in sorted(labels, key=lambda label: label[0]):
+        x = _place(drawing, place)
+        half = max(text_width(text, _SIZE, mono=kind != "result") for text, kind in lines) / 2 + 10
+        middle = min(max(x, half), drawing.width - half)
+        row = next((index for index, last in enumerate(rows) if last <= middle - half), len(rows))
+        rows[row : row + 1] = [middle + half]
+        placed.append((x, middle, half, row, lines))
+    deep = max((len(lines) for _, lines in labels), default=0) * _LINE + 12
+    for x, middle, _, row, _ in sorted(placed, key=lambda one: -one[3]):
+        drawing.line(x, y, middle, y + 18 + row * deep, "line", width=1.5)
+    for _, middle, half, row, lines in placed:
+        top = y + 18 + row * deep
+        drawing.rect(middle - half + 6, top, 2 * half - 12, len(lines) * _LINE + 2, "page")
+        for index, (text, kind) in enumerate(lines):
+            base = top + 15 + index * _LINE
+            if kind == "result":
+                drawing.badge(middle, base, text, "mantissa", size=12.5)
+            else:
+                drawing.text(middle, base, text, size=_SIZE, anchor="middle", bold=kind == "bold", mono=True,
+                             fill="text" if kind == "bold" else "quiet")  # fmt: skip
+    drawing.rect(0, y - 3, drawing.width, 6, "line", radius=3)
+    if scale.midpoint is not None:
+        x = _place(drawing, scale.midpoint)
+        drawing.line(x, y - 16, x, y + 16, "text", width=2, dashed=True)
+    for tick in scale.ticks:
+        x = _place(drawing, tick.place)
+        drawing.line(x, y - 11, x, y + 11, "text", width=3)
+    if scale.rounded is not None and labels and scale.rounded != scale.x:
+        x = _place(drawing, scale.rounded)
+        drawing.path(f"M{x:.1f} {y - 9:.1f}l9 9l-9 9l-9 -9z", fill="text")
+    if scale.x is not None:
+        x, half = _place(drawing, scale.x), text_width(name, _SIZE, mono=True) / 2
+        drawing.circle(x, y, 6, "page", stroke="accent", stroke_width=4)
+        middle = min(max(x, half), drawing.width - half)
+        drawing.text(middle, y - 20, name, size=_SIZE, fill="accent", anchor="middle", bold=True, mono=True)
+    return y + 18 + len(rows) * deep
 
 
 _BIT = 24
@@ -187,7 +243,7 @@ def _counted(count: int, word: str) -> str:
 def packed_bytes(packing: Packing, dark: bool = False) -> str:
     """Return the picture of packed codes."""
     bits = packing.format.bits
-    chip = text_width(bits + 4, 14) + 14
+    chip = framed.text_width(bits + 4, 14) + 14
     chips_across = int((_ACROSS * (_BYTE + _BETWEEN) - _BETWEEN) // chip)
     chips = []
     for index, code in enumerate(packing.codes):
@@ -203,7 +259,7 @@ def packed_bytes(packing: Packing, dark: bool = False) -> str:
     codes, parts = len(chips), len(packed)
     title = f"{_counted(codes, 'code')} of {packing.format.name} in {_counted(parts, 'byte')}"
     widths = (min(parts, _ACROSS) * (_BYTE + _BETWEEN) - _BETWEEN, min(codes, chips_across) * chip)
-    width = max(*widths, text_width(len(title), 17)) + 2 * MARGIN
+    width = max(*widths, framed.text_width(len(title), 17)) + 2 * MARGIN
     height = packed[-1][2] + 78
     return draw(
         "pages/conversion/packed_bytes",

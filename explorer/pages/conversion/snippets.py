@@ -38,17 +38,20 @@ def of_conversion(
     bitcast: BitCasting,
     steps: Sequence[Conversion] = (),
     packing: Packing | None = None,
+    between: Sequence[CastOptions] = (),
 ) -> Snippets:
     """Return the Python and the nodes that cast one code, and that bitcast it if ONNX can.
 
-    `steps` are the casts through other formats; `packing` is added where it was asked for.
+    `steps` are the casts through other formats, `between` the options of each but the last one; `packing` is added
+    where it was asked for.
     """
     source, target = conversion.source, conversion.target
-    between = {f"between_{index}": step.target for index, step in enumerate(steps[:-1])}
+    named = {f"between_{index}": step.target for index, step in enumerate(steps[:-1])}
+    each = (*(between or [options] * len(steps[:-1])), options)
     packed = {} if packing is None else {"narrow": packing.format}
-    made, texts = made_formats(source=source, target=target, **between, **packed)
+    made, texts = made_formats(source=source, target=target, **named, **packed)
     if steps:
-        python = NUMPY + made + _chain(conversion, steps, texts, options)
+        python = NUMPY + made + _chain(conversion, steps, texts, each)
     else:
         asked = options_for(target, options)
         arguments = python_arguments({"source": source, **cast_arguments(target, asked, source)}, texts)
@@ -66,7 +69,7 @@ def of_conversion(
             f"\npacked = lp.pack(np.array([{codes}], np.{packing.format.code_dtype}), {texts[packing.format]})\n"
             "print([hex(byte) for byte in packed.tolist()])"
         )
-    return python, _nodes(conversion, options, bitcast, steps)
+    return python, _nodes(conversion, each, bitcast, steps)
 
 
 def _number(conversion: Conversion) -> str:
@@ -79,18 +82,19 @@ def _number(conversion: Conversion) -> str:
     return f"np.array([{float(value)!r}])"
 
 
-def _chain(conversion: Conversion, steps: Sequence[Conversion], texts: Texts, options: CastOptions) -> str:
+def _chain(conversion: Conversion, steps: Sequence[Conversion], texts: Texts, each: Sequence[CastOptions]) -> str:
     """Return the casts of a chain one in the other, the direct one, and the explanation of each."""
     formats = (conversion.source, *(step.target for step in steps))
     call = "x"
-    for index, (before, after) in enumerate(pairwise(formats)):
+    for index, ((before, after), options) in enumerate(zip(pairwise(formats), each, strict=True)):
         made_source = {"source": before} if index and before.onnx_enum is None else {}
         arguments = python_arguments({**made_source, **_chain_arguments(after, formats, options)}, texts)
         call = f"lp.cast({call}, {texts[after]}{arguments})"
     target = conversion.target
-    own = python_arguments(_chain_arguments(target, formats, options), texts)
+    own = python_arguments(_chain_arguments(target, formats, each[-1]), texts)
     lines = [f"x = {_number(conversion)}", f"print({call})", f"print(lp.cast(x, {texts[target]}{own}))"]
-    for value, fmt in (*((step.value, step.target) for step in steps), (conversion.value, target)):
+    explained = [*((step.value, step.target) for step in steps), (conversion.value, target)]
+    for (value, fmt), options in zip(explained, (*each, each[-1]), strict=True):
         arguments = python_arguments(_chain_arguments(fmt, formats, options), texts)
         lines.append(f"print(lp.explain({exact_text(value)!r}, {texts[fmt]}{arguments}))")
     return "\n".join(lines)
@@ -100,22 +104,24 @@ def _chain_arguments(fmt: Format, formats: Sequence[Format], options: CastOption
     return dict(cast_arguments(fmt, options_for(fmt, options), *formats))
 
 
-def _nodes(conversion: Conversion, options: CastOptions, bitcast: BitCasting, steps: Sequence[Conversion]) -> str:
+def _nodes(
+    conversion: Conversion, each: Sequence[CastOptions], bitcast: BitCasting, steps: Sequence[Conversion]
+) -> str:
     source, target = conversion.source, conversion.target
     formats = (source, *(step.target for step in steps)) if steps else (source, target)
-    asked = {fmt: options_for(fmt, options) for fmt in formats}
-    why_not = why_no_node(*formats) or next(filter(None, (why_no_node(options=asked[fmt]) for fmt in formats[1:])), "")
+    asked = [options_for(fmt, options) for fmt, options in zip(formats[1:], each, strict=True)]
+    why_not = why_no_node(*formats) or next(filter(None, (why_no_node(options=one) for one in asked)), "")
     if why_not:
         return why_not
-    opset = options.get("opset", NEWEST)  # which integers have, too, where another rounding was chosen
+    opset = each[-1].get("opset", NEWEST)  # which integers have, too, where another rounding was chosen
     if steps:
         names = ["x", *(f"through{index}" for index in range(len(steps) - 1)), "y"]
         nodes = [
-            node_call("Cast", [names[index]], names[index + 1], {"to": fmt, **_as_integers(fmt, asked[fmt])})
+            node_call("Cast", [names[index]], names[index + 1], {"to": fmt, **_as_integers(fmt, asked[index])})
             for index, fmt in enumerate(formats[1:])
         ]
         return node_list(nodes) + model_lines({"x": source}, {"y": target}, opset)
-    onnx = onnx_node("Cast", opset=opset, source=source, to=target, **_as_integers(target, asked[target]))
+    onnx = onnx_node("Cast", opset=opset, source=source, to=target, **_as_integers(target, asked[-1]))
     if bitcast.value is not None and not bitcast.note:
         onnx += f"\nbits = {node_call('BitCast', ['x'], 'y', {'to': target})}"
     return onnx

@@ -25,11 +25,15 @@ from ...shared.page import (
 )
 from .packing_view import PACKABLE, packing_problem
 
-__all__ = ["NO_FORMAT", "PACKABLE_NAMES", "VIA_NAMES", "Conversion"]
+__all__ = ["BETWEEN_ROUNDINGS", "NO_FORMAT", "PACKABLE_NAMES", "SAME", "VIA_NAMES", "Conversion"]
 
 NO_FORMAT = "none"
 """What stands for no format between source and target."""
 
+SAME = "same"
+"""What stands for the rounding of the last cast."""
+
+BETWEEN_ROUNDINGS = (SAME, *ROUNDING_CHOICES)
 VIA_NAMES = (NO_FORMAT, *FORMAT_NAMES)
 PACKABLE_NAMES = tuple(fmt.name for fmt in PACKABLE)
 
@@ -38,7 +42,8 @@ PACKABLE_NAMES = tuple(fmt.name for fmt in PACKABLE)
 class Conversion(PageState):
     """A code, the formats it is cast from, through and to, the options of Cast or a rounding beyond it; codes to pack.
 
-    `via` and `then` are formats between source and target, or none.
+    `via` and `then` are formats between source and target, or none; `rounding` is that of the last cast, and of the
+    others too where theirs is the same.
     """
 
     source: str = format_name(FLOAT, FORMAT_NAMES)
@@ -53,11 +58,19 @@ class Conversion(PageState):
     overflow: str = choice(BY_WIDTH, OVERFLOW_CHOICES)
     via: str = format_name(NO_FORMAT, VIA_NAMES)
     then: str = format_name(NO_FORMAT, VIA_NAMES)
+    via_rounding: str = choice(SAME, BETWEEN_ROUNDINGS)
+    then_rounding: str = choice(SAME, BETWEEN_ROUNDINGS)
 
     @property
     def between(self) -> tuple[str, ...]:
         """The names of the formats between source and target."""
         return tuple(name for name in (self.via, self.then) if name != NO_FORMAT)
+
+    @property
+    def between_roundings(self) -> tuple[str, ...]:
+        """The roundings of the casts to these formats."""
+        pairs = ((self.via, self.via_rounding), (self.then, self.then_rounding))
+        return tuple(rounding for name, rounding in pairs if name != NO_FORMAT)
 
     def selection(self) -> Selection:
         """Return the number, a code as its value, and the target."""

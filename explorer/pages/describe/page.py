@@ -13,10 +13,12 @@ from lowprec.reference.exact_cast import decode
 
 from ...shared import browser, evidence, format_facts, layout, numbers, theme
 from ...shared import codes as codes_view
+from ...shared.browser.picture import picture
 from ...shared.codes import portable_text
 from ...shared.controls import Controls
 from ...shared.format_names import format_named
 from ...shared.link import checked, read
+from . import picture as drawings
 from . import snippets, view
 from .state import DESCRIBABLE_NAMES, Describe
 
@@ -68,16 +70,18 @@ def _bound(page: Controls[Describe], parts: Any, name_with: Callable[[Format, st
 def part_controls(page: Controls[Describe], fmt: Format) -> None:
     """Show a control for each part of a description; what cannot be is refused with the reason."""
     bound = _bound(page, view.parts_of(fmt), view.with_part)
-    left, middle, right = st.columns(3, gap="large")
-    left.slider("Exponent bits", 1, 11, **bound["exponent_bits"], help="They decide the range; float64 has 11.")
+    st.slider(
+        "Exponent bits", 1, 11, **bound["exponent_bits"], help="They decide the range; float64 has 11.", width=130
+    )
     precision = "They decide the precision: how many values lie between two powers of two."
-    middle.slider("Mantissa bits", 0, 30, **bound["mantissa_bits"], help=precision)
+    st.slider("Mantissa bits", 0, 30, **bound["mantissa_bits"], help=precision, width=130)
     offset = "What is subtracted from the exponent field: one more halves every value."
-    right.number_input(f"Bias (default {view.default_bias(fmt)})", -2000, 2000, step=1, **bound["bias"], help=offset)
+    label = f"Bias (default {view.default_bias(fmt)})"
+    st.number_input(label, -2000, 2000, step=1, **bound["bias"], help=offset, width=150)
     rules = " ".join(f"{name}: {codes}." for name, codes in view.NAN_HELP.items())
     inf = "The highest code that is not NaN is Inf; with the sign bit it is −Inf."
     zero = "Code 0 is zero. Off, it is a power of two, as in float8_e8m0fnu: only without sign and mantissa."
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.popover("NaN, Inf, sign"):
         st.segmented_control(
             "NaN codes", list(view.NAN_HELP), required=True, **bound["nan"], help=f"Which codes are NaN. {rules}"
         )
@@ -107,50 +111,62 @@ def show(page: Controls[Describe]) -> None:
     """Show the page."""
     layout.heading(
         "Describe a format",
-        "Move the sliders, or type a description, to make a float format of your own and see its values.",
+        "A float of your own: its range and its values, next to formats of ONNX.",
         "ONNX on its formats",
     )
     fmt = format_named(page.state.fmt)
-    left, right = st.columns([3, 2])
-    page.format_box(left, "Format", "fmt", DESCRIBABLE_NAMES, same_number)
-    help_ = "It is marked among the values. A code: 0x2A. A number: 0.3, 17/23, 0x1.2p-2, -inf, nan."
-    right.text_input("Code or number", **page.bind("at"), max_chars=1000, help=help_)
-    part_controls(page, fmt)
+    with layout.controls():
+        with st.container(width=210):
+            page.format_box(st, "Format", "fmt", DESCRIBABLE_NAMES, same_number)
+        help_ = "It is marked among the values. A code: 0x2A. A number: 0.3, 17/23, 0x1.2p-2, -inf, nan."
+        st.text_input("Code or number", **page.bind("at"), max_chars=1000, help=help_, width=130)
+        part_controls(page, fmt)
+        with st.popover("Known formats"):
+            with st.container(horizontal=True, gap="xsmall"):
+                for known in view.WELL_KNOWN:
+                    key = f"known {known.name}"
+                    st.button(known.label, key=key, help=known.about, on_click=use, args=(page, known.name))
+            st.caption("IEEE P3109 names a format by its bits K, its precision P, its sign and its domain.")
+            p3109_controls(page, fmt)
     anatomy = page.compute_or_reset(lambda state: codes_view.anatomy(state.at, fmt), at="0x0")
+
+    def take(_: str, name: str) -> None:
+        """Show the format of a row."""
+        use(page, name)
 
     def go(code: int) -> None:
         """Mark another code."""
         page.set(at=numbers.code_text(code, fmt))
 
-    layout.show("pages/describe/described_format", fmt=fmt)
-    layout.show("facts", facts=view.facts(fmt))
-    layout.open_in(page.state)
-    st.header("The format", anchor=False)
-    layout.show("format_card", facts=format_facts.card(fmt))
-
-    st.header("Formats with a name", anchor=False)
-    with st.container(horizontal=True, gap="xsmall"):
-        for known in view.WELL_KNOWN:
-            st.button(known.label, key=f"known {known.name}", help=known.about, on_click=use, args=(page, known.name))
-    st.caption("IEEE P3109 names a format by its bits K, its precision P, its sign and its domain.")
-    p3109_controls(page, fmt)
+    shown = anatomy.typed or anatomy.value
+    others = view.rows_beside(fmt)
+    picture(
+        drawings.wide(fmt, others, shown), drawings.narrow(fmt, others, shown),
+        name="describe", detail=fmt.name, on_set=take,
+    )  # fmt: skip
 
     by_binade = view.shows_binades(fmt)
-    st.header("All values" if fmt.bits <= 8 else "Binades" if by_binade else "Values nearby", anchor=False)
-    if by_binade:
-        st.caption("The first value of each binade and the step between its values. Click one to mark it.")
-        cells, columns = codes_view.binades(fmt), 8
-        selected = max(first for *_, first in cells if first <= anatomy.code)
-    else:
-        cells, columns = codes_view.table(anatomy.code, fmt, "decimal"), codes_view.columns(fmt)
-        selected = anatomy.code
-    layout.show("legend", names=[kind for kind in theme.CLASSES if any(cell[2] == kind for cell in cells)])
-    with st.container(height=480 if len(cells) > 256 else "content", border=False):
-        browser.code_grid(fmt, browser.Grid("Codes", cells, columns, selected), key="codes", on_change=go)
-    number = numbers.exact_text(anatomy.typed or anatomy.value)
+    title = "All values" if fmt.bits <= 8 else "Binades" if by_binade else "Values nearby"
+    hint = "the first value of each and its step" if by_binade else "by code"
+    with layout.more(title, f"{hint}; a click marks one"):
+        if by_binade:
+            cells, columns = codes_view.binades(fmt), 8
+            selected = max(first for *_, first in cells if first <= anatomy.code)
+        else:
+            cells, columns = codes_view.table(anatomy.code, fmt, "decimal"), codes_view.columns(fmt)
+            selected = anatomy.code
+        layout.show("legend", names=[kind for kind in theme.CLASSES if any(cell[2] == kind for cell in cells)])
+        with st.container(height=480 if len(cells) > 256 else "content", border=False):
+            browser.code_grid(fmt, browser.Grid("Codes", cells, columns, selected), key="codes", on_change=go)
+    with layout.more("The format", "its facts, formats with the same codes, other pages"):
+        layout.show("pages/describe/described_format", fmt=fmt)
+        layout.show("facts", facts=view.facts(fmt))
+        layout.open_in(page.state)
+        layout.show("format_card", facts=format_facts.card(fmt))
     one = numbers.place("1", fmt).code
     layout.evidence_section(
         [evidence.evidence("1", fmt, {}), evidence.of_code(decode(one, fmt), fmt)],
         lambda: evidence.check_both_ways(fmt),
     )
+    number = numbers.exact_text(shown)
     layout.copy_section(page, "describe", *snippets.of_description(fmt, number, view.same_codes(fmt)))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import lowprec as lp
-from lowprec import Format
+from lowprec import Format, reference, teaching
 from lowprec.spec.custom_formats import description_of, spelling_of, why_not_converted
 from lowprec.spec.format_text import MOST_BITS
 from lowprec.spec.formats import NUMERIC, NaNRule
@@ -21,6 +22,7 @@ __all__ = [
     "WELL_KNOWN",
     "P3109Parts",
     "Parts",
+    "Ruler",
     "WellKnown",
     "default_bias",
     "describable",
@@ -28,6 +30,9 @@ __all__ = [
     "p3109_like",
     "p3109_name",
     "parts_of",
+    "rows_beside",
+    "ruler",
+    "ruler_end",
     "same_codes",
     "shows_binades",
     "with_part",
@@ -168,3 +173,51 @@ def facts(fmt: Format) -> tuple[tuple[str, str], ...]:
 def shows_binades(fmt: Format) -> bool:
     """Whether a format has too many codes to show them all, and few enough binades."""
     return has_binades(fmt) and 1 << (fmt.bits - fmt.mantissa_bits) <= _MOST_BINADES
+
+
+# ---- the format next to rows of the table
+
+
+_ROWS = 5
+"""Rows of the table next to the described format."""
+
+_DENSE = 1 / 220
+"""Of the ruler: values that lie nearer to each other are drawn as a block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruler:
+    """A format's values from 0 to a power of two: shares of the way, one by one, and (first, last) of dense blocks."""
+
+    format: Format
+    marks: tuple[float, ...]
+    blocks: tuple[tuple[float, float], ...]
+
+
+def rows_beside(fmt: Format) -> tuple[Format, ...]:
+    """Return the rows of the table to draw next to a format: those whose codes are about as wide."""
+    others = [row for row in DESCRIBABLE if row is not fmt and row.has_zero]
+    nearest = sorted(others, key=lambda row: abs(row.bits - fmt.bits))[:_ROWS]
+    return tuple(row for row in others if row in nearest)
+
+
+def ruler_end(fmt: Format) -> int:
+    """Return the exponent of the power of two where the ruler ends: that of 4 where the format has values there."""
+    facts = teaching.format_facts(fmt)
+    lowest, highest = (reference.binade_of(value) for value in (facts.smallest, facts.largest))
+    return min(max(1, lowest + 1), highest) + 1
+
+
+@functools.lru_cache(maxsize=64)
+def ruler(fmt: Format, end: int) -> Ruler:
+    """Return the values of a format from 0 to a power of two."""
+    marks, blocks = [0.0] * fmt.has_zero, []
+    for binade in teaching.binades(fmt):
+        if binade.exponent >= end:
+            continue
+        start, step = 2.0 ** (binade.exponent - end), float(binade.step) / 2.0**binade.exponent
+        if start * step < _DENSE:
+            blocks.append((start, start * (1 + step * (binade.values - 1))))
+        else:
+            marks += [start * (1 + step * place) for place in range(binade.values)]
+    return Ruler(fmt, tuple(marks), tuple(blocks))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from ...shared.axis import log_ticks, ticks
 from ...shared.numbers import short
@@ -126,7 +127,7 @@ def _frame(
     drawing.text(box.right, box.bottom + 32, "x", size=13, fill="quiet", anchor="end")
 
 
-def _style(number: int) -> tuple[str, dict[str, object]]:
+def _style(number: int) -> tuple[str, dict[str, Any]]:
     """Return the colour of a curve by its number, and its dashes where the colours are used up."""
     dashes = _DASHES[number // len(_COLOURS) % len(_DASHES)]
     return _COLOURS[number % len(_COLOURS)], {} if dashes is None else {"stroke_dasharray": dashes}
@@ -212,7 +213,7 @@ def _bound_line(drawing: Drawing, curve: Curve, number: int, box: _Box, most: Fr
 def _name(drawing: Drawing, curve: Curve, number: int, measure: str, x: float, y: float) -> None:
     """Write the name of a curve in its colour, and its largest error below."""
     colour, dashes = _style(number)
-    drawing.line(x, y - 4, x + 16, y - 4, colour, width=3, **dashes)  # type: ignore[arg-type]
+    drawing.line(x, y - 4, x + 16, y - 4, colour, width=3, **dashes)
     room = drawing.width - x - 22
     size = min(14.0, room / text_width(curve.name, 1, mono=True))
     drawing.text(x + 22, y, curve.name, size=size, fill=colour, bold=True, mono=True)

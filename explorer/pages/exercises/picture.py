@@ -12,7 +12,7 @@ from .exercises import Mark, Task, Verdict, shown_text
 
 __all__ = ["ANSWER_WIDTHS", "SCORE_WIDTH", "Line", "answer_drawing", "score_drawing"]
 
-ANSWER_WIDTHS = (740, 324)
+ANSWER_WIDTHS = (756, 324)
 """Of the drawing of an answer, for a desk and for a telephone."""
 
 SCORE_WIDTH = 300
@@ -175,7 +175,7 @@ def _interval(shapes: Shapes, top: float, said: Verdict, left: float, right: flo
                 word, half = "you", text_width("you", small) / 2 + 10
                 middle = min(max(x, left + half), right - half)
             shapes.rect(middle - half, top + 2, 2 * half, small + 12, "text", radius=6)
-            shapes.text(middle, top + 2 + small, word, size=small, fill="page", anchor="middle", bold=True)
+            shapes.text(middle, top + 7 + small, word, size=small, fill="page", anchor="middle", bold=True)
         half = text_width(text, size - 1, mono=True) / 2
         middle = _kept(x, text, size - 1, left, right)
         row = 0 if all(middle + half < a or middle - half > b for a, b in used) else 1
@@ -231,7 +231,13 @@ def score_drawing(lines: Sequence[Line]) -> Drawing:
     total = _total(earned)
     drawing = Drawing(SCORE_WIDTH, height, f"{total} of {len(done)} points; {len(lines) - len(done)} tasks are open")
     drawing.text(0, 54, total, size=60, bold=True)
-    drawing.text(text_width(total, 60) + 14, 54, f"of {len(done)} point{'s' * (len(done) != 1)}", size=18, fill="quiet")
+    drawing.text(
+        text_width(total.replace("½", "00"), 60) + 8,
+        54,
+        f"of {len(done)} point{'s' * (len(done) != 1)}",
+        size=18,
+        fill="quiet",
+    )
     y = 78.0
     drawing.line(0, y, SCORE_WIDTH, y, "line")
     for line in done:

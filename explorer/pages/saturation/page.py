@@ -101,7 +101,7 @@ def _tables(state: Saturation, others: table_view.OtherColumns) -> None:
     powers = table_view.powers(state.opset)
     name = "Power-of-two scales: round_mode and saturate"
     if powers is None:
-        st.subheader(name, anchor=False)
+        st.header(name, anchor=False)
         st.info("Cast has them since opset 24.", icon=":material/info:")
     else:
         sentence = (
@@ -117,6 +117,6 @@ def _tables(state: Saturation, others: table_view.OtherColumns) -> None:
 
 
 def _table(title: str, sentence: str, table: table_view.Table, label: str) -> None:
-    st.subheader(title, anchor=False)
+    st.header(title, anchor=False)
     st.caption(sentence)
     layout.show("pages/saturation/saturation_table", table=table, label=label)

@@ -34,6 +34,9 @@ def width_beyond(page: Any) -> float:
 def test_losses_and_facts_are_in_sight(visit: Visit, paths: list[str]) -> None:
     for path in paths:
         page = visit.go(path)
+        for name in ("The number in each format", "All facts of the formats"):
+            if path == TWO:
+                page.get_by_text(name, exact=True).click()
         sentence = page.locator(".lp-loss").first
         sentence.scroll_into_view_if_needed()
         assert PAGES[path] in sentence.text_content()
@@ -43,6 +46,7 @@ def test_losses_and_facts_are_in_sight(visit: Visit, paths: list[str]) -> None:
 @pytest.mark.parametrize("visit", [PHONE], ids=["phone"], indirect=True)
 def test_the_name_of_a_fact_stays_beside_the_last_format(visit: Visit) -> None:
     page = visit.go("compare")
+    page.get_by_text("All facts of the formats", exact=True).click()
     table = page.get_by_role("region", name="Facts of each format")
     table.evaluate("element => { element.scrollLeft = element.scrollWidth; }")
     name, last = (

@@ -43,7 +43,8 @@ CARD = {
     "bits of precision": "4",
     "decimal digits": "≈1.2",
     "decades": "≈5.4",
-    "in ONNX": "Cast since opset 19",
+    "dynamic range": "≈107 dB",
+    "in ONNX": "FLOAT8E4M3FN, Cast since opset 19",
 }
 
 
@@ -77,7 +78,7 @@ def test_two_and_three_formats_show_where_they_differ() -> None:
     assert differing["code of −0"] == ("0x80", "none")
     assert set(differing) == {
         "bias", "largest", "why it ends there", "lowest", "smallest normal", "smallest > 0", "NaN codes", "code of −0",
-        "different numbers", "values per normal binade",
+        "different numbers", "values per normal binade", "dynamic range", "in ONNX",
     }  # fmt: skip
     three = format_facts.comparison([as_format(name) for name in (E4M3, FNUZ, "float8_e5m2")])
     assert {"Inf codes", "bits"} <= {fact.name for fact in three if fact.differs}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lowprec.explorer.pages.quantize.settings import GRANULARITIES, MX_FORMATS, SCALE_FORMATS, SCHEMES
+from lowprec.explorer.pages.quantize.bytes_view import LAYOUTS
+from lowprec.explorer.pages.quantize.settings import GRANULARITIES, MX_FORMATS, SCALE_FORMATS, SCHEMES, SUGGESTED
 from lowprec.explorer.pages.quantize.state import Quantize
 from lowprec.explorer.pages.quantize.sweep_view import SWEEP_RULES
 from lowprec.explorer.pages.quantize.tensor import DISTRIBUTIONS
@@ -17,6 +18,7 @@ def states() -> Iterator[Quantize]:
     """Return the states of the sections that are no result."""
     yield from _sweeps()
     yield from _blocks()
+    yield from _pictures()
 
 
 def _sweeps() -> Iterator[Quantize]:
@@ -42,3 +44,15 @@ def _blocks() -> Iterator[Quantize]:
     for text in ("7", "0 0; 0 0", "nan inf 1 -0", "1 2 nan 3; inf 0 0 0"):
         for scheme in SCHEMES:
             yield replace(block, origin="typed", x=text, scheme=scheme, without_largest=True)
+
+
+def _pictures() -> Iterator[Quantize]:
+    """Return states of the pictures, of a block byte by byte, and of a heat map that has no checkpoint."""
+    yield Quantize()
+    yield Quantize(at="71,127", drawn="errors", compared=SUGGESTED[:4])
+    yield from (Quantize(compared=SUGGESTED[start : start + 4]) for start in range(4, len(SUGGESTED), 4))
+    yield from (Quantize(show="bytes", layout=layout) for layout in LAYOUTS)
+    yield Quantize(show="heat-map")
+    for text in ("7", "0 0; 0 0", "nan inf 1 -0", "1 2 nan 3; inf 0 0 0"):
+        yield Quantize(origin="typed", x=text, drawn="errors")
+        yield Quantize(origin="typed", x=text, show="bytes", layout="NVFP4")

@@ -10,21 +10,21 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.explorer_pages import asked, copied, healthy, page, texts
 from support.explorer_states.conversion import chains
 from support.optional import optional
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer.pages.conversion.chain_view import Scale, Tick, chain_of, witness_text
+from lowprec.explorer.pages.conversion.chain_view import chain_of, direct_route, route, witness_text
 from lowprec.explorer.pages.conversion.packing_view import packing, packing_sentence
+from lowprec.explorer.pages.conversion.picture import chain_rows
 from lowprec.explorer.pages.conversion.state import Conversion
 from lowprec.explorer.shared.cast_options import cast_options
 from lowprec.explorer.shared.format_names import format_named
 from lowprec.explorer.shared.link import read, write
 from lowprec.explorer.shared.page import FORMAT_NAMES
+from lowprec.explorer.shared.svg import Drawing, text_width
 from lowprec.spec.formats import INT4, NUMERIC, UINT2
 
 onnx: Any = optional("onnx")
@@ -102,28 +102,73 @@ def test_the_step_that_decides_is_drawn() -> None:
     assert chain("float64", 1e300, "float32", "bfloat16").picture is None
 
 
+def drawn(source: str, at: object, *names: str, wide: bool, **more: Any) -> Drawing:
+    found = chain(source, at, *names, **more)
+    fmt = lp.as_format(source)
+    routes = [direct_route(found.direct), route(found, "nearest even", "same", is_chosen=True)]
+    start = fmt, found.direct.code, found.direct.value
+    return chain_rows(start, routes, found.picture, found.sentence, wide)
+
+
+def boxes(drawing: Drawing) -> list[tuple[str, float, float, float]]:
+    """Return the texts of a drawing: text, left and right edge, base line."""
+    found = []
+    for one in drawing.element.iter():
+        if one.tag.endswith("text"):
+            size, text = float(one.get("font-size", 14)), one.text or ""
+            width = text_width(text, size, "mono" in one.get("class", ""))
+            x = float(one.get("x", 0)) - {"middle": width / 2, "end": width}.get(one.get("text-anchor", ""), 0)
+            found.append((text, x, x + width, float(one.get("y", 0))))
+    return found
+
+
+@pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize(
-    ("query", "rows"),
-    [({"at": "1e6"}, [0, 1]), ({"at": "7.3"}, [0, 0]), ({"via": "int16", "target": "uint2", "at": "1e6"}, [0, 1, 2])],
+    ("source", "at", "names"),
+    [
+        ("float64", "1.0039063", ("float32", "bfloat16")),
+        ("float64", "1.0000001", ("float32", "bfloat16")),
+        ("float64", "-3.01", ("float32", "bfloat16")),
+        ("float32", "1e6", ("int64", "uint8")),
+        ("float32", "7.3", ("int64", "uint8")),
+        ("float32", "1e6", ("int16", "uint2")),
+        ("float64", "1e30", ("float32", "bfloat16")),
+    ],
 )
-def test_labels_of_ticks_are_not_drawn_on_each_other(query: dict[str, str], rows: list[int]) -> None:
-    """1e6 is far beyond 254 and 255, or the values of uint2, which lie at one place then; 7 and 8 are the ends."""
-    asked_for = {"source": "float32", "via": "int64", "target": "uint8", **query}
-    shown = texts(healthy(page("conversion", **asked_for)))
-    labels = re.findall(r"--line:(\d);--row:(\d)", shown.split("lp-tick-labels", 1)[1].split("lp-beam", 1)[0])
-    assert [int(row) for line, row in labels if line == "0"] == rows  # of the values; the codes stand below
-    assert [int(row) for line, row in labels if line == "1"] == rows
-    assert f"--rows:{max(rows) + 1}" in shown
+def test_no_two_labels_of_a_picture_overlap(source: str, at: str, names: tuple[str, ...], wide: bool) -> None:
+    drawing = drawn(source, at, *names, wide=wide)
+    found = boxes(drawing)
+    assert all(left >= 0 and right <= drawing.width + 1 for _, left, right, _ in found)
+    assert all(0 < y <= drawing.height for *_, y in found)
+    for (first, left, right, y), (second, left_2, right_2, y_2) in combinations(found, 2):
+        assert abs(y - y_2) >= 11 or right <= left_2 or right_2 <= left, (first, second)
 
 
-@given(places=st.lists(st.floats(-50, 150), min_size=1, max_size=5).map(sorted))
-def test_labels_in_one_row_are_apart(places: list[float]) -> None:
-    value, fmt = reference.Value.of(1), lp.as_format("float16")
-    scale = Scale(fmt, tuple(Tick(place, value, 0) for place in places), None, None, None, "1", (0, 1))
-    rows = scale.label_rows()
-    for (first, row), (second, other) in combinations(zip(places, rows, strict=True), 2):
-        assert row != other or abs(first - second) >= 20
-    assert sorted(set(rows)) == list(range(max(rows) + 1))
+def test_rounded_to_odd_on_the_way_the_result_is_the_direct_one() -> None:
+    """257/256 + 2^-24 < x: float32 rounds to odd away from the midpoint, so that bfloat16 sees the right side of it."""
+    odd = cast_options(True, "up", 28, "to_odd")
+    found = chain("float64", 1.0039063, "float32", "bfloat16", between=[odd], **OPTIONS)
+    (middle, last) = (step.result_value.number for step in found.steps)
+    assert (middle, last) == (Fraction(257, 256) + Fraction(1, 2**23), Fraction(129, 128))
+    assert not found.chain.differs
+    assert not route(found, "to odd", "to_odd", is_chosen=True).differs
+    assert route(chain("float64", 1.0039063, "float32", "bfloat16"), "", "same", is_chosen=True).differs
+
+
+def test_each_cast_has_a_rounding_on_the_page() -> None:
+    test = healthy(page("conversion", **WITNESS))
+    assert "directly 1.0078125 (0x3F81)" in texts(test)
+    box = next(box for box in test.selectbox if box.label == "Rounding to float32")
+    healthy(box.set_value("to_odd").run())
+    assert asked(test, "via_rounding") == "to_odd"
+    assert "Through float32 the result is 1.0078125 (0x3F81), directly the same." in texts(test)
+    assert "rounding='to_odd'" in copied(test)[1]
+
+
+def test_an_example_sets_all_that_it_shows() -> None:
+    test = healthy(page("conversion", then="float16", via="int8", rounding="toward_zero"))
+    healthy(next(button for button in test.button if button.label == "What to-odd prevents").click().run())
+    assert "Through float32 the result is 1.0078125 (0x3F81), directly the same." in texts(test)
 
 
 def test_the_witness_button() -> None:

@@ -1,4 +1,4 @@
-"""Describe a format in a browser: keys on a slider, a click on a value, a well-known format."""
+"""Describe a format in a browser, from the bare address: a slider by keys, a row, a value, a well-known format."""
 
 from __future__ import annotations
 
@@ -12,14 +12,24 @@ pytestmark = pytest.mark.slow
 
 def test_a_slider_by_keys_and_a_click_on_a_value(browser: Any, address: str) -> None:
     visit = Visit(browser, address)
-    page = visit.go("describe?fmt=e4m3&at=1")
+    page = visit.page
+    page.goto(address)
+    page.get_by_role("link", name="Describe a format", exact=True).first.click()
+    page.get_by_role("heading", level=1, name="Describe a format").wait_for()
+    visit.settle()
     page.get_by_role("slider", name="Mantissa bits").focus()
     page.keyboard.press("ArrowLeft")
     visit.address_has("fmt=e4m2")
+    page.get_by_text("All values").click()
     page.get_by_role("group", name="Codes").get_by_role("button", name="1F", exact=False).click()
     visit.address_has("at=0x1F")
+    page.get_by_role("button", name="Show float8_e5m2", exact=True).click()
+    visit.address_has("fmt=float8_e5m2&at=")
+    page.get_by_role("button", name="Known formats").click()
     page.get_by_role("button", name="TF32").click()
     visit.address_has("fmt=tf32")
+    page.keyboard.press("Escape")
+    page.get_by_text("The format", exact=True).click()
     page.get_by_text("not converted: tf32, which has 19 bits").wait_for()
     assert visit.complaints == []
     assert visit.outside() == []

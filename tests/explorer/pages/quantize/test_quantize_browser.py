@@ -27,11 +27,11 @@ def test_the_picture_is_what_is_first(visit: Visit) -> None:
     page.get_by_role("combobox", name="Block size").click()
     page.get_by_role("option", name="32", exact=True).click()
     visit.address_has("compared=int4,block=32;nvfp4")
-    page.get_by_text("int4, blocks of 32").first.wait_for()
     page.keyboard.press("Escape")
+    page.get_by_role("button", name="int4, blocks of 32: row 15, column 21").wait_for()
     page.get_by_role("button", name="+ setting").click()
     visit.address_has("int4,block=128")
-    page.get_by_text("int4, blocks of 128").first.wait_for()
+    page.get_by_role("button", name="int4, blocks of 128: row 15, column 21").wait_for()
 
 
 def test_which_setting_is_better_takes_one_click(visit: Visit) -> None:

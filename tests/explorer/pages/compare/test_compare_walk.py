@@ -1,0 +1,85 @@
+"""Compare in a browser, from the bare address by clicks: which values survive, how far formats reach, their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.browser import Visit
+
+pytestmark = pytest.mark.slow
+
+
+def entered(visit: Visit) -> Any:
+    """Open the bare address and choose Compare in the menu."""
+    page = visit.page
+    page.goto(visit.address)
+    page.get_by_role("link", name="Compare", exact=True).first.click()
+    page.get_by_role("heading", level=1, name="Compare", exact=True).wait_for()
+    page.get_by_text("e4m3fn in e5m2: 135 of its 253 values survive").locator("visible=true").wait_for()
+    visit.settle()
+    return page
+
+
+def chosen(page: Any) -> list[str]:
+    """Return the formats that the control shows."""
+    return [text.strip() for text in page.locator(".st-key-compare-fmts [data-tag]").all_inner_texts()]
+
+
+def test_questions_by_clicks(visit: Visit) -> None:
+    """Which float16 values survive e4m3fn: 2 clicks. How far float8 reach: 1. binary8p4 against e4m3fn: 3."""
+    page = entered(visit)
+    assert page.get_by_text("≈5.4 decades, 107 dB").is_visible()  # e4m3fn: 448 over 2^-9
+    assert page.get_by_text("≈9.6 decades, 191 dB").is_visible()  # e5m2: 57344 over 2^-16
+
+    page.get_by_role("button", name="float16 in float8_e4m3fn: 253 of 63,487").click()
+    visit.address_has("pair=float16,float8_e4m3fn")
+    page.get_by_text("float16 in e4m3fn: 253 of its 63,487 values survive").wait_for()
+    page.get_by_text("held from 2^−9 to 448; also 0, −0, NaN; not Inf").wait_for()
+
+    box = page.get_by_role("combobox", name="Formats", exact=False)
+    box.fill("binary8p4se")
+    box.press("Enter")
+    visit.address_has("int8,binary8p4se")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="binary8p4se in float8_e4m3fn: 237 of 253").click()
+    visit.address_has("pair=binary8p4se,float8_e4m3fn")
+    page.get_by_text("held from 2^−9 to 224; also 0, NaN; not Inf").wait_for()
+    assert "binary8p4se" in chosen(page)
+
+
+def test_formats_are_sorted_and_removed(visit: Visit) -> None:
+    page = entered(visit)
+    before = chosen(page)
+    page.get_by_role("button", name="Move bfloat16 up").click()
+    visit.address_has("fmts=bfloat16,float16,")
+    assert chosen(page) == [before[1], before[0], *before[2:]]
+    page.locator(".st-key-compare-fmts [data-tag]").first.get_by_role("button").click()
+    visit.address_has("fmts=float16,")
+    assert chosen(page) == [before[0], *before[2:]]
+    page.get_by_role("button", name="bfloat16", exact=False).wait_for(state="detached")
+
+
+def test_facts_are_in_a_closed_disclosure(visit: Visit) -> None:
+    page = entered(visit)
+    table = page.get_by_role("region", name="Facts of each format")
+    assert not table.is_visible()
+    page.get_by_text("All facts of the formats").click()
+    table.wait_for()
+    for text in ("≈191 dB", "FLOAT8E5M2, Cast since opset 19", "0x7D–0x7F, 0xFD–0xFF"):
+        assert table.get_by_text(text).is_visible(), text
+
+
+@pytest.mark.parametrize("visit", [{"phone": True, "dark": True}], ids=["dark-phone"], indirect=True)
+def test_a_telephone_shows_the_picture_first(visit: Visit) -> None:
+    page = visit.page
+    page.goto(f"{visit.address}/compare")
+    drawing = page.locator(".picture svg").first
+    drawing.wait_for()
+    visit.settle()
+    box = drawing.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    assert box["y"] < 500
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
