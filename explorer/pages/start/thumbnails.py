@@ -16,7 +16,7 @@ BLOCK = (
 )  # fmt: skip
 """Magnitudes of a block of MXFP4, or of two blocks of NVFP4."""
 
-TOPS = (3, 1.34, 2.52)
+TOPS = (3, 1.35, 2.52)
 """What the codes reach with the scale of that MXFP4 block, and of each NVFP4 block, to two decimals."""
 
 MINUS_ZERO = (
@@ -167,7 +167,7 @@ THUMBNAILS: dict[str, tuple[str, Callable[[Drawing], None]]] = {
     "e8m0": ("float8_e8m0fnu holds powers of two: 3 goes to 2 or to 4", _powers),
     "double rounding": ("1.0039063 becomes 1.0078125 in bfloat16, but 1 by way of float32", _twice),
     "packing": ("The int4 codes 2 and 3 make the byte 0x32: the first code takes the low bits", _packing),
-    "block size": ("32 numbers: one MXFP4 block reaches 3, two NVFP4 blocks reach 1.34 and 2.52", _blocks),
+    "block size": ("32 numbers: one MXFP4 block reaches 3, two NVFP4 blocks reach 1.35 and 2.52", _blocks),
     "minus zero": ("−0 has a code in float8_e4m3fn and float4_e2m1fn, and becomes 0 in the others", _minus_zero),
     "subnormal": ("Near zero the marks of float8_e4m3fn keep their distance: subnormal values", _subnormal),
     "opset": ("Inf becomes NaN in float8_e4m3fnuz up to opset 23, and 240 since opset 24", _opsets),
