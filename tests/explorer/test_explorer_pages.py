@@ -36,7 +36,8 @@ def test_the_router_leads_to_every_page() -> None:
     assert not test.title  # the script of the page leads to the first
     for row in PAGES:
         healthy(turn_to(test, row.path).run())
-        assert test.title[0].value.casefold().startswith(row.title.casefold()[:4])
+        title = "A number format is a ruler" if row.path == "start" else row.title
+        assert test.title[0].value.casefold().startswith(title.casefold()[:4])
 
 
 @pytest.mark.parametrize("name", NAMES)

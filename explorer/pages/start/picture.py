@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from ...shared.browser.picture import Drag, Shown
 from ...shared.codes import NAMES
@@ -106,7 +107,7 @@ def drawing(ruler: Ruler, place: int, *, narrow: bool = False) -> Shown:
     return Shown(d, numbers[0], numbers[-1], at, places)
 
 
-def _ghost(first: int, last: int, place: int) -> dict[str, object]:
+def _ghost(first: int, last: int, place: int) -> dict[str, Any]:
     """Return what makes a shape seen only while the number stands at one of these places."""
     return {"first": first, "last": last, "class_": "ghost here" if first <= place <= last else "ghost"}
 
@@ -157,7 +158,7 @@ def _row(
         if width < _NARROWEST:
             continue
         gap = 1 if width > 5 else 0.25
-        lit: dict[str, object] = {}
+        lit: dict[str, Any] = {}
         if box.places:
             first, last = box.places
             lit = {"first": first, "last": last, "color": paint(f"{box.kind}-text")}

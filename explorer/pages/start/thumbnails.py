@@ -16,7 +16,7 @@ BLOCK = (
 )  # fmt: skip
 """Magnitudes of a block of MXFP4, or of two blocks of NVFP4."""
 
-TOPS = (3, 1.34, 2.52)
+TOPS = (3, 1.35, 2.52)
 """What the codes reach with the scale of that MXFP4 block, and of each NVFP4 block, to two decimals."""
 
 MINUS_ZERO = (
@@ -101,15 +101,15 @@ def _packing(d: Drawing) -> None:
     d.arrow("M62 30L", (134, 50), (0.963, 0.268), "accent", width=2)
     d.arrow("M134 30L", (62, 50), (-0.963, 0.268), "quiet", width=2)
     for index, bit in enumerate("00110010"):
-        x, is_first = 12 + 21.5 * index + 4 * (index > 3), index > 3
-        d.rect(x, 54, 19.5, 25, "soft" if is_first else "zero", radius=3)
-        d.text(x + 9.8, 72, bit, size=15, anchor="middle", fill="accent" if is_first else "zero-text", bold=True,
+        left, is_first = 12 + 21.5 * index + 4 * (index > 3), index > 3
+        d.rect(left, 54, 19.5, 25, "soft" if is_first else "zero", radius=3)
+        d.text(left + 9.8, 72, bit, size=15, anchor="middle", fill="accent" if is_first else "zero-text", bold=True,
                mono=True)  # fmt: skip
     d.text(98, 99, "byte 0x32", size=13, anchor="middle", fill="quiet", mono=True)
 
 
 def _blocks(d: Drawing) -> None:
-    unit, base = 74 / TOPS[0], 96
+    unit, base = 74 / TOPS[0], 96.0
     for index, magnitude in enumerate(BLOCK):
         d.rect(10 + 5.5 * index, base - unit * magnitude, 4, unit * magnitude, "frame")
     d.line(4, 96.5, 192, 96.5, "text")
@@ -167,7 +167,7 @@ THUMBNAILS: dict[str, tuple[str, Callable[[Drawing], None]]] = {
     "e8m0": ("float8_e8m0fnu holds powers of two: 3 goes to 2 or to 4", _powers),
     "double rounding": ("1.0039063 becomes 1.0078125 in bfloat16, but 1 by way of float32", _twice),
     "packing": ("The int4 codes 2 and 3 make the byte 0x32: the first code takes the low bits", _packing),
-    "block size": ("32 numbers: one MXFP4 block reaches 3, two NVFP4 blocks reach 1.34 and 2.52", _blocks),
+    "block size": ("32 numbers: one MXFP4 block reaches 3, two NVFP4 blocks reach 1.35 and 2.52", _blocks),
     "minus zero": ("−0 has a code in float8_e4m3fn and float4_e2m1fn, and becomes 0 in the others", _minus_zero),
     "subnormal": ("Near zero the marks of float8_e4m3fn keep their distance: subnormal values", _subnormal),
     "opset": ("Inf becomes NaN in float8_e4m3fnuz up to opset 23, and 240 since opset 24", _opsets),

@@ -155,11 +155,11 @@ def test_the_drawing_of_minus_zero_says_what_the_library_computes() -> None:
 
 def test_the_drawing_of_blocks_says_what_the_library_computes() -> None:
     x = np.asarray([BLOCK], np.float32)
-    _, scales = lp.mx_quantize(x, "float4_e2m1fn", block_size=32)
-    reach = [6 * float(one.number) for one in (reference.decode(int(scales.ravel()[0]), POWERS),)]
-    reach += [max(BLOCK[:16]), max(BLOCK[16:])]  # a scale of NVFP4 is near a sixth of the largest
-    assert reach == list(TOPS)
-    assert "reach 1.34 and 2.52" in THUMBNAILS["block size"][0]
+    _, power = lp.mx_quantize(x, "float4_e2m1fn", block_size=32)
+    _, scales, scale = lp.nvfp4_quantize(x)
+    reach = [float(one) for one in (*power.ravel(), *(scales.ravel().astype(float) * float(scale)))]
+    assert [round(6 * one, 2) for one in reach] == list(TOPS)
+    assert "reaches 3, two NVFP4 blocks reach 1.35 and 2.52" in THUMBNAILS["block size"][0]
 
 
 def test_the_drawings_of_single_codes_say_what_the_library_computes() -> None:
