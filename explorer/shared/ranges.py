@@ -56,9 +56,10 @@ def minus(text: str) -> str:
 def range_of(fmt: Format) -> Range:
     """Return the positive range of a float or an integer."""
     facts = teaching.format_facts(fmt)
-    ends = (reference.log2(value) for value in (facts.smallest, facts.smallest_normal or facts.largest, facts.largest))
+    normal = facts.smallest_normal or facts.largest
+    smallest, normal_end, largest = (reference.log2(value) for value in (facts.smallest, normal, facts.largest))
     reach = f"≈{facts.decades:.1f} decades, {facts.decibels:.0f} dB"
-    return Range(fmt, *ends, minus(short(facts.largest, 8, 2).replace("e+", "e")), reach)
+    return Range(fmt, smallest, normal_end, largest, minus(short(facts.largest, 8, 2).replace("e+", "e")), reach)
 
 
 def axis_of(ranges: Sequence[Range], x: float | None, most: int) -> Axis:

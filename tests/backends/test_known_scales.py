@@ -192,9 +192,9 @@ def test_known_blocks_take_any_seed(known: list[bool]) -> None:
             with pytest.raises((ValueError, TypeError), match=r"`(seed|offset)` must"):
                 call(x, rounding="stochastic", **stream)
         call(x)
-        for stream in ({"seed": 1}, {"offset": 1}, {"offset": False}):
+        for unused in ({"seed": 1}, {"offset": 1}, {"offset": False}):
             with pytest.raises((ValueError, TypeError), match=r"`(seed|offset|rounding)` must"):
-                call(x, **stream)
+                call(x, **unused)
 
 
 def test_results_are_the_callers_own() -> None:

@@ -141,7 +141,8 @@ def _q4_k(block: Array) -> Packed:
 def _decoded(block: Array) -> Array:
     values = np.empty((1, 256), np.float32)
     BLOCK_TYPES["Q4_K"].decode(block.reshape(1, -1), values)
-    return values[0]
+    first: Array = values[0]
+    return first
 
 
 def _integers(block: Array, group: int) -> tuple[int, int]:

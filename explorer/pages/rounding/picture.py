@@ -32,7 +32,7 @@ _STATES = "normal", "subnormal", "zero", "inf", "nan", "integer"
 
 def drag(ruler: Ruler) -> Drag:
     """Return what a reader drags: x along the places of its interval."""
-    parts = {
+    parts: dict[str, Sequence[str]] = {
         "x": [text.replace("-", "−") if len(text) < 14 else short(Value.of(text), 12, 6) for text in ruler.texts],
         "below": ruler.below,
         "above": ruler.above,
@@ -83,8 +83,9 @@ def interval(
     moved.circle(at, 139, 10, "accent")
     moved.circle(at, 139, 4, "page")
     handle = moved.group(data_drag="", role="slider", tabindex="0", aria_label="Number", aria_valuetext=x)
-    handle.rect(at - 40, 116, 80, 90, "page", opacity="0")
-    handle.text(at, 206, x, size=20 if wide else 18, fill="accent", anchor="middle", bold=True, mono=True, part="x")
+    label = _inside(at, text_width(x, 20, mono=True) / 2, width)
+    handle.rect(_inside(at, 40, width) - 40, 116, 80, 90, "page", opacity="0")
+    handle.text(label, 206, x, size=20 if wide else 18, fill="accent", anchor="middle", bold=True, mono=True, part="x")
     places: dict[str, Sequence[tuple[float, float]]] = {}
     if ruler.rules:
         places = _strip(drawing, ruler, strip, chosen, wide)
@@ -116,6 +117,11 @@ def _bands(drawing: Drawing, ruler: Ruler, chosen: str, left: float, right: floa
             )
 
 
+def _inside(x: float, half: float, width: float) -> float:
+    """Return the middle of what is drawn about x, moved into a picture of a width."""
+    return min(max(x, half), width - half)
+
+
 def _kind(end: End, fmt: Format) -> str:
     return "held" if end.code is None else classify(end.code, fmt)
 
@@ -130,13 +136,13 @@ def _end(drawing: Drawing, end: End, x: float, fmt: Format, top: float, bottom: 
     if not real:
         more = told(end.meaning) if end.meaning is not None else "no code"
         kind = _kind(end, fmt) if end.meaning is not None else "zero"
-        shift = text_width(text, size, mono=True) / 2 + 4
-        drawing.text(x - shift, 204, text, size=size, fill="nan-text", anchor=anchor, mono=True, struck=True)
-        drawing.badge(
-            x - shift + text_width(text, size, True) / 2 + text_width(more, 16) / 2 + 18, 203, more, kind, size=16
-        )
+        half, beside = text_width(text, size, mono=True) / 2, text_width(more, 16) + 26
+        middle = max(min(x - half - 4, drawing.width - beside - half), half)
+        drawing.text(middle, 204, text, size=size, fill="nan-text", anchor=anchor, mono=True, struck=True)
+        drawing.badge(middle + half + text_width(more, 16) / 2 + 16, 203, more, kind, size=16)
     else:
-        drawing.text(x, 204, text, size=size, anchor=anchor, bold=True, mono=True)
+        place = _inside(x, text_width(text, size, mono=True) / 2, drawing.width)
+        drawing.text(place, 204, text, size=size, anchor=anchor, bold=True, mono=True)
     if end.code is not None:
         strip = [(field.name, field.bits) for field in fields(end.code, fmt)]
         long = fmt.bits > 16 or (fmt.bits > 10 and not wide)
@@ -145,7 +151,7 @@ def _end(drawing: Drawing, end: End, x: float, fmt: Format, top: float, bottom: 
         else:
             size = 15 if wide else 12.5
             half = sum(text_width(bits, size, mono=True) + 10 for _, bits in strip) / 2
-            place = min(max(x, half), drawing.width - half)  # inside the picture
+            place = _inside(x, half, drawing.width)
             drawing.code(place, 236, strip, size=size, anchor=anchor)
 
 

@@ -140,12 +140,12 @@ def _rule(
 ) -> Rule:
     options = RoundingOptions(name, overflow, random_bits=bits) if bits else RoundingOptions(name, overflow)
     rules = check_rounding(options, fmt, "fmt")
-    results: dict[tuple[Fraction, int | None], tuple[str, str]] = {}
+    results: dict[tuple[bool, Fraction, int | None], tuple[str, str]] = {}
 
     def result(place: Fraction, share: Fraction, random: int | None = None) -> tuple[str, str]:
         """Return what a number becomes: the same for all that lie between the two values and go to the same one."""
         inside = places[0] < place < places[-1]
-        key = (share if inside else place, random)
+        key = (inside, share if inside else place, random)
         if key not in results:
             code = encode_rounded(Value.of(place), fmt, rules, random)
             results[key] = told(decode(code, fmt)), classify(code, fmt)

@@ -151,7 +151,10 @@ def test_no_page_says_exact_above_a_loss(name: str) -> None:
         code = reference.encode(x, source)
         cast = conversion(code, as_format(source), target)
         shown = [
-            (losses_of(explanation), templates.render("pages/rounding/rounding_result", explanation=explanation)),
+            (
+                losses_of(explanation),
+                templates.render("pages/rounding/rounding_result", explanation=explanation, value=""),
+            ),
             (losses_of(cast.explanation), f"{cast.rule} {loss_text(cast)}"),
             (anatomy(x, target).losses, str(facts(anatomy(x, target)))),
         ]
@@ -165,7 +168,7 @@ def test_no_page_says_exact_above_a_loss(name: str) -> None:
 @pytest.mark.parametrize("name", [E4M3, FNUZ, "float64", "bool", "float8_e8m0fnu", "int2", *DESCRIBED[:3]])
 def test_anatomy_shows_the_card(name: str) -> None:
     test = healthy(page("anatomy", fmt=name, at="1"))
-    assert [header.value for header in test.header][:1] == ["The format"]
+    assert any("The format" in one.label for one in test.expander)
     found = texts(test)
     for fact in format_facts.card(format_named(name)):
         assert f"<dt>{fact.name.replace('>', '&gt;').replace('<', '&lt;')}</dt>" in found

@@ -25,7 +25,7 @@ SEEN = [
     (Anatomy("float32", "rubbish"), Selection(None, "float32")),
     (Rounding("17/23", "int4"), Selection("17/23", "int4")),
     (Rounding("1/0", "int4"), Selection(None, "int4")),
-    (Saturation(), Selection()),
+    (Saturation(), Selection("1000")),
     (Compare(x="-0"), Selection("-0", None)),
     (Conversion("float16", "0x3c00", "int8"), Selection("1", "int8")),
     (Quantize(fmt="uint4"), Selection(None, "uint4")),
@@ -46,7 +46,7 @@ def test_what_a_page_takes_over() -> None:
     assert with_selection(Anatomy("int8", "0x2a", "exact"), Selection("7")) == Anatomy("int8", "7", "exact")
     assert Anatomy("int8", "0x2a").with_selection(None, None) == Anatomy("int8", "0x2a")
     assert with_selection(Rounding(line="symlog"), selection) == Rounding("464", "float8_e5m2fnuz", line="symlog")
-    assert with_selection(Saturation(21), selection) == Saturation(21)
+    assert with_selection(Saturation(21), selection) == Saturation(21, x="464")
     assert with_selection(Conversion(), selection) == Conversion("float32", "464", "float8_e5m2fnuz")
     found = with_selection(Compare(), selection)
     assert (found.x, found.fmts) == ("464", ("float8_e5m2fnuz", *Compare().fmts))
@@ -64,8 +64,8 @@ def test_pages_follow_one_another() -> None:
     known = carry_over(known, "rounding", Rounding("464", "float8_e5m2", opset=23))
     assert known["anatomy"] == Anatomy("float8_e5m2", "464")
     assert known["compare"].x == "464"
-    assert known["saturation"] == Saturation(23)
-    known = carry_over(known, "saturation", Saturation(20))  # has neither: forgets neither
+    assert known["saturation"] == Saturation(23, x="464")
+    known = carry_over(known, "saturation", Saturation(20, x="464"))  # has no format: forgets none
     known = carry_over(known, "compare", known["compare"])
     known = carry_over(known, "anatomy", Anatomy("float64", "464"))
     assert known["rounding"] == Rounding("464", "float64", opset=20)
@@ -81,7 +81,7 @@ def test_options_go_along() -> None:
     known = carry_over({}, "rounding", chosen)
     assert (known["compare"].saturate, known["compare"].rounding) == (False, "to_odd")
     assert (known["conversion"].opset, known["conversion"].overflow) == (24, "sat_propagate")
-    assert known["saturation"] == Saturation(24, rounding="to_odd", overflow="sat_propagate")
+    assert known["saturation"] == Saturation(24, saturate=False, x="464", rounding="to_odd", overflow="sat_propagate")
     assert known["quantize"].saturate is False
     known = carry_over(known, "conversion", replace(known["conversion"], round_mode="down", opset=28))
     assert (known["compare"].round_mode, known["rounding"].opset) == ("down", 28)

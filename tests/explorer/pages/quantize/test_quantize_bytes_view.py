@@ -83,7 +83,7 @@ def test_nested_scales_by_hand() -> None:
 def test_odd_tensors() -> None:
     for x in (np.float32([[1, np.nan, np.inf]]), np.zeros((1, 40), np.float32), np.float16([3])):
         for layout in LAYOUTS:
-            found = packed(layout, x, 0, x.shape[-1] - 1)
+            found = packed(layout, x, 0, np.shape(x)[-1] - 1)
             drawn = str(block_bytes(found, 0)), str(block_bytes(found, 0, True))
             assert all(f"A block of {layout}" in text for text in drawn)
     assert "16 values of its own" in str(nested_scales(packed("Q4_K", landscape(), 0, 0)))
