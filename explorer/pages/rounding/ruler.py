@@ -32,6 +32,10 @@ _FEW = 2
 """Random bits of the stochastic roundings that are compared: with more they do not differ in a drawing."""
 
 
+_ROOM = 6
+"""Characters of a value after its share."""
+
+
 @dataclass(frozen=True, slots=True)
 class End:
     """An end of an interval: its number and its code; what the code means where that is another value."""
@@ -171,7 +175,8 @@ def _rule(
             upper, lower = lower, upper
         if upper == lower:
             return float(share), upper
-        return float(share), (f"{float(share):.1%} {upper[0]}".replace(".0%", "%"), upper[1])
+        text = upper[0] if len(upper[0]) <= _ROOM else "up"
+        return float(share), (f"{float(share):.1%} {text}".replace(".0%", "%"), upper[1])
 
     found = [outcome(place) for place in places]
     shares = [share for share, _ in found[:-1]] + [1.0]  # the last place is the upper value itself
