@@ -44,8 +44,8 @@ def drawing(step: Step) -> Drawing:
     if "to upper" in step.shows:
         d.arc(x, _TOP - 6, _RIGHT - 8, _TOP - 20, 55, "accent", width=7)
     if "back" in step.shows:
-        d.arc(_RIGHT - 6, _TOP - 34, _LEFT + 8, _TOP - 24, 50, "quiet", width=5)
-        d.text((_LEFT + _RIGHT) / 2, 26, "saturate", size=32, anchor="middle", fill="quiet")
+        d.arc(_RIGHT - 20, _TOP - 60, _LEFT + 8, _TOP - 24, 50, "quiet", width=5)
+        d.text((_LEFT + _RIGHT) / 2, 22, "saturate", size=32, anchor="middle", fill="quiet")
     if "to lower" in step.shows:
         d.arc(x, _TOP - 6, _LEFT + 8, _TOP - 6, 16, "accent", width=7)
     d.circle(x, (_TOP + _BOTTOM) / 2, 24, "accent")
