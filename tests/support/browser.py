@@ -81,7 +81,7 @@ _QUIET = """
 """Whether a page is at rest: no run under way, nothing left of the run before, every chart there."""
 DRAWN = f"""path => {{
     {_QUIET}
-    return quiet && (part('stCode')[0]?.innerText.trim() ?? '').endsWith('/' + path);
+    return quiet && (part('stCode')[0]?.textContent.trim() ?? '').endsWith('/' + path);
 }}"""
 """Whether a page is at rest and shows what its link says."""
 STILL = f"""asked => {{
@@ -94,7 +94,7 @@ STILL = f"""asked => {{
 
 
 ANSWERS = """() => JSON.stringify([
-    location.href, document.querySelector('[data-testid=stCode]')?.innerText ?? null,
+    location.href, document.querySelector('[data-testid=stCode]')?.textContent ?? null,
     ...[...document.querySelectorAll('[data-testid=stAlertContentError]')].map(alert => alert.innerText),
 ])"""
 """Where the answer to an action is seen: the address, the link that the page offers, and what it refuses."""
