@@ -84,7 +84,7 @@ def root_anchor(root: ElementTree.Element, inner: ElementTree.Element) -> str:
 def drawn_parts(drawing: object) -> tuple[ElementTree.Element, dict[str, str]]:
     """Return the root of a drawing and the texts of its parts."""
     root = ElementTree.fromstring(str(drawing))
-    return root, {one.get("data-part"): one.text or "" for one in root.iter() if one.get("data-part")}
+    return root, {one.get("data-part") or "": one.text or "" for one in root.iter() if one.get("data-part")}
 
 
 @pytest.mark.parametrize("fmt", FORMATS, **BY_NAME)
@@ -93,7 +93,7 @@ def test_the_bits_of_a_code(fmt: Format) -> None:
         for drawing in anatomy_picture.code(anatomy_view.anatomy(f"{code:#x}", fmt)):
             root, parts = drawn_parts(drawing)
             switches = [one for one in root.iter() if one.get("role") == "switch"]
-            assert "".join(one.find(f"{SVG}text").text for one in switches) == f"{code:0{fmt.bits}b}"
+            assert "".join(one.find(f"{SVG}text").text or "" for one in switches) == f"{code:0{fmt.bits}b}"
             assert [one.get("data-bit") for one in switches] == [str(index) for index in range(fmt.bits)]
             assert f"{fmt.name} 0x{code:0{-(-fmt.bits // 4)}X}: " in root.find(f"{SVG}title").text
             value = reference.decode(code, fmt)

@@ -14,7 +14,7 @@ from lowprec.reference import decode
 
 
 def of(x: str, fmt: str, overflow: str = "ovf_inf") -> Ruler:
-    found = ruler(lp.explain(x, fmt), overflow)  # type: ignore[arg-type]
+    found = ruler(lp.explain(x, fmt), overflow)
     assert found is not None
     return found
 
