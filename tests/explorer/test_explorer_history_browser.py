@@ -109,4 +109,4 @@ def test_back_from_the_bare_address_leaves(visit: Visit) -> None:
     page.go_back()
     page.get_by_role("heading", level=1, name="Saturation").wait_for()
     page.go_forward()
-    page.get_by_role("heading", level=1, name="Start").wait_for()
+    page.get_by_role("heading", level=1, name="A number format is a ruler").wait_for()

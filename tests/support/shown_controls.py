@@ -41,7 +41,7 @@ _READ = """() => {
     }
     return found;
 }"""
-_LINK = """() => [...document.querySelectorAll('[data-testid=stCode]')].map(code => code.innerText.trim())
+_LINK = """() => [...document.querySelectorAll('[data-testid=stCode]')].map(code => code.textContent.trim())
     .find(text => /^https?:\\S+$/.test(text)) ?? null"""
 
 

@@ -149,10 +149,10 @@ def _end(drawing: Drawing, end: End, x: float, fmt: Format, top: float, bottom: 
         if long:
             drawing.text(x, 236, code_text(end.code, fmt), size=14, fill="quiet", anchor=anchor, mono=True)
         else:
-            size = 15.0 if wide else 12.5
-            half = sum(text_width(bits, size, mono=True) + 10 for _, bits in strip) / 2
+            letters = 15.0 if wide else 12.5
+            half = sum(text_width(bits, letters, mono=True) + 10 for _, bits in strip) / 2
             place = _inside(x, half, drawing.width)
-            drawing.code(place, 236, strip, size=size, anchor=anchor)
+            drawing.code(place, 236, strip, size=letters, anchor=anchor)
 
 
 def _distances(drawing: Drawing, ruler: Ruler, left: float, right: float, at: float) -> None:

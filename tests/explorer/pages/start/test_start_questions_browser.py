@@ -27,7 +27,7 @@ class Walk:
         self._act()
         self.page.get_by_role("link", name=name, exact=True).click()
         self.page.wait_for_url(re.compile("/(?!start)[a-z]+"))
-        self.page.get_by_role("heading", name="Link", exact=False).wait_for()
+        self.page.locator("summary", has_text="Link").wait_for()
         self.visit.settle()
 
     def press(self, name: str, role: str = "button") -> None:
@@ -57,6 +57,11 @@ class Walk:
         field.press("Enter")
         self.visit.settle()
 
+    def open(self, label: str) -> None:
+        """Open a disclosure by its label."""
+        self._act()
+        self.page.locator("summary", has_text=label).first.click()
+
     def says(self, text: str) -> None:
         """Wait until the page shows a text, as a visitor reads it: blanks and line ends are one."""
         self.page.wait_for_function(
@@ -79,7 +84,7 @@ def test_why_465_becomes_448_or_nan(walk: Walk) -> None:
     walk.link("465 becomes 448, or NaN")
     walk.says("465 rounds beyond 448, the largest value of float8_e4m3fn: saturate makes it 448.")
     walk.toggle("saturate")
-    walk.says("465 → nan")
+    walk.says("465 → NaN")
     walk.says("465 rounds beyond 448")
     walk.says("no Inf")
 
@@ -114,6 +119,7 @@ def test_which_block_size_and_format(walk: Walk) -> None:
 
 def test_how_many_values_lie_between_1_and_2(walk: Walk) -> None:
     walk.link("Anatomy")
+    walk.open("The format")
     walk.says("values v, 1 ≤ v < 2 8, 7 of them above 1")
 
 
