@@ -43,7 +43,7 @@ LINKS = {
         "show=block&origin=sampled&scheme=mx&without_largest=1&distribution=outliers",
     ],
     "describe": ["", "fmt=tf32&at=0.3"],
-    "exercises": ["", "seed=3&task=5"],
+    "exercises": ["", "seed=3&number=5"],
 }
 WIDE = """() => Math.max(...['html', '[data-testid=stMain]'].map(name => document.querySelector(name).scrollWidth),
     ...[...document.querySelectorAll('.lp-card, .lp-loss, .lp-fact-table, .lp-zoom')]
