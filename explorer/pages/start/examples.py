@@ -89,7 +89,7 @@ EXAMPLES: tuple[Example, ...] = (
         "MXFP4 shares a power of two among 32 elements, NVFP4 a float8_e4m3fn scale among 16. On this tensor of "
         "normal numbers NVFP4 has a larger signal-to-noise ratio than MXFP4 with any block size and scale rule shown.",
         "choose student-t, a distribution with heavy tails, and see whether that still holds.",
-        {"show": "sweep"},
+        {"origin": "sampled", "show": "sweep"},
     ),
     Example(
         "minus zero",
