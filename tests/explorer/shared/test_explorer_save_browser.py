@@ -17,30 +17,27 @@ PAGES = [
     (
         "anatomy?at=0x2a",
         {
-            "bits-float8_e4m3fn-0x2a": ["float8_e4m3fn 0x2A (normal)", "exponent"],
-            "codes-float8_e4m3fn-00-ff": ["448", "7E", "subnormal"],
+            "bits-float8_e4m3fn-0x2a": ["exponent"],
         },
     ),
     (
         "rounding?x=0.3",
         {
-            "interval-float8_e4m3fn-0.3": ["x = 0.3", "0.3125 ← wins", "midpoint 0.296875"],
-            "number-line-float8_e4m3fn": ["subnormal", "−400"],
-            "distances-float8_e4m3fn": ["log2 of the step"],
+            "interval-float8_e4m3fn-0.3": ["0.3", "0.3125", "midpoint 0.296875"],
+            "by-hand-float8_e4m3fn-0.3": ["guard", "sticky"],
         },
     ),
     (
         "conversion?at=0x3e99999a&codes=1+2+3&packed=int4",
         {
-            "cast-float32-0x3e99999a-to-float8_e4m3fn": ["nearer to the upper neighbour", "mantissa"],
+            "casts-float32-0x3e99999a-to-float8_e4m3fn": ["0.3125"],
             "packing-int4": ["byte 0 = 0x21", "byte 1 = 0x03"],
         },
     ),
     (
         "quantize",
         {
-            "how-many-elements-have-each-code-in-the-order-of-the-codes": ["elements", "-1.5"],
-            "size-of-the-error-of-each-element-by-row-and-column": ["|error|"],
+            "settings-side-by-side": ["Between which values?"],
         },
     ),
 ]

@@ -55,6 +55,7 @@ def test_a_tensor_of_a_checkpoint_is_found_by_its_name(visit: Visit, tmp_path: P
     box.fill(str(path))
     box.press("Enter")
     page.get_by_text("Link and code").click()
+    visit.settle()
     page.get_by_role("combobox", name="Tensor").fill("layers.7.")
     page.get_by_role("option", name="layers.7.weight").click()
     page.get_by_text("checkpoint.read('layers.7.weight')").wait_for()
