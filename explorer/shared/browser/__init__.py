@@ -1,6 +1,6 @@
-"""The Streamlit components: the bits of a code as switches, a grid of codes, and the script of the whole page.
+"""The Streamlit components: a grid of codes, and the script of the whole page; pictures have a file of their own.
 
-JavaScript turns clicks into bits or a code and repaints; it computes no value and sets no HTML. Each stores its state
+JavaScript turns clicks into a code and repaints; it computes no value and sets no HTML. The grid stores its state
 and a count of its changes, `seq`, and sends both; it takes over the server's state only if that has the newest count.
 """
 
@@ -16,9 +16,7 @@ import streamlit as st
 
 from lowprec import Format
 
-from ..codes import Field
-
-__all__ = ["Grid", "bit_switches", "bits_of", "code_grid", "code_of", "page_script"]
+__all__ = ["Grid", "code_grid", "code_of", "page_script"]
 
 _HERE = Path(__file__).parent
 _HEX = re.compile("[0-9a-f]{1,16}")
@@ -29,7 +27,6 @@ def _component(name: str) -> Any:
     return st.components.v2.component(f"lowprec_{name}", html=html, css=css, js=js)
 
 
-_BIT_SWITCHES = _component("bit_switches")
 _CODE_GRID = _component("code_grid")
 _PAGE_SCRIPT = st.components.v2.component(
     "lowprec_page_script", js=_HERE.joinpath("page_script.js").read_text(encoding="utf-8")
@@ -44,14 +41,6 @@ class Grid:
     cells: Sequence[tuple[str, str, str, int]]
     columns: int
     selected: int
-
-
-def bits_of(value: object, fmt: Format) -> tuple[int, int] | None:
-    """Return (code, seq) of a message from the bit switches, None if it is malformed."""
-    bits, seq = (value.get(name) for name in ("bits", "seq")) if isinstance(value, dict) else (None, None)
-    if not isinstance(bits, str) or len(bits) != fmt.bits or set(bits) - set("01") or not isinstance(seq, int):
-        return None
-    return int(bits, 2), seq
 
 
 def code_of(value: object, fmt: Format) -> tuple[int, int] | None:
@@ -84,15 +73,6 @@ def _mount(
         default={"clicked": None},  # not "value", which is Streamlit's own: its callback is never called
         on_clicked_change=changed,
     )
-
-
-def bit_switches(
-    fmt: Format, code: int, fields: Sequence[Field], *, key: str, on_change: Callable[[int], None], field: str = "at"
-) -> None:
-    """Show a code's bits as switches, by field; `field` of the state is what they change."""
-    parts = [{"name": part.name, "label": part.label, "first": part.first, "last": part.last} for part in fields]
-    payload = {"format": fmt.name, "bits": f"{code:0{fmt.bits}b}", "fields": parts, "field": field}
-    _mount(_BIT_SWITCHES, key, payload, lambda value: bits_of(value, fmt), on_change)
 
 
 def code_grid(fmt: Format, grid: Grid, *, key: str, on_change: Callable[[int], None], field: str = "at") -> None:

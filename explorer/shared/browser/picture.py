@@ -13,7 +13,7 @@ import streamlit as st
 from ..svg import Drawing
 from . import _component
 
-__all__ = ["Bits", "Drag", "PartTexts", "Shown", "picture"]
+__all__ = ["Bits", "Drag", "PartTexts", "Shown", "message_of", "picture"]
 
 _PICTURE = _component("picture")
 _LONGEST = 60
@@ -88,7 +88,7 @@ def picture(
     drawings = [one if isinstance(one, Shown) else Shown(one) for one in (wide, narrow) if one is not None]
 
     def changed() -> None:
-        message = _message(st.session_state[key].get("clicked"), drag, bits)
+        message = message_of(st.session_state[key].get("clicked"), bits)
         if message is not None and on_set is not None:
             field_name, value, st.session_state[count] = message
             on_set(field_name, value)
@@ -126,7 +126,7 @@ def _tables(bits: Bits) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _message(value: object, drag: Drag | None, bits: Bits | None) -> tuple[str, str, int] | None:
+def message_of(value: object, bits: Bits | None) -> tuple[str, str, int] | None:
     """Return field, value and count of a message from the browser; None if it is malformed."""
     if not isinstance(value, dict) or not isinstance(seq := value.get("seq"), int):
         return None
