@@ -101,3 +101,9 @@ def test_the_digits_of_a_subnormal_number() -> None:
 @pytest.mark.parametrize("x", ["0", "nan", "inf"])
 def test_what_is_not_cut_has_no_digits(x: str) -> None:
     assert digits(lp.explain(x, "float8_e4m3fn")) is None
+
+
+def test_nothing_is_left_for_the_sticky_bit_of_472() -> None:
+    found = digits(lp.explain("472", "float8_e4m3fn"))  # 448 + 24 of a step of 32: 0.11 in binary
+    assert found is not None
+    assert (found.cut, found.guard, found.round, found.sticky) == ("11000", "1", "1", "0")
