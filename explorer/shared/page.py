@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
@@ -68,17 +68,17 @@ class PageState:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The row of a page: its place in the menu, its path and title, its icon, its state, and what shows it.
-
-    `show` is called with the `Controls` of the state.
-    """
+    """The row of a page: its place in the menu, its path, which is its folder, its title, its icon, its state."""
 
     place: int
     path: str
     title: str
     icon: str
     state: type[Any]
-    show: Callable[[Any], None]
+
+    def show(self, controls: Any) -> None:
+        """Show the page with the `Controls` of its state; only now is Streamlit needed."""
+        import_module(f"..pages.{self.path}.page", __package__).show(controls)
 
 
 @functools.cache

@@ -265,7 +265,7 @@ def test_any_query_string_shows_a_page(name: str, query: dict[str, str]) -> None
 def test_what_a_component_sends_is_checked() -> None:
     components = pytest.importorskip("lowprec.explorer.shared.browser")
     from lowprec import as_format
-    from lowprec.explorer.shared.browser.picture import Bits, message_of
+    from lowprec.explorer.shared.interaction import Bits, message_of
 
     bits = Bits("at", "00000000")
 

@@ -26,7 +26,6 @@ from lowprec.explorer.pages.quantize.view import quantize
 from lowprec.explorer.pages.rounding import picture as rounding_picture
 from lowprec.explorer.pages.rounding.ruler import ruler
 from lowprec.explorer.shared import codes as anatomy_view
-from lowprec.explorer.shared.browser.save_picture import file_name
 from lowprec.explorer.shared.cast_options import cast_options
 from lowprec.explorer.shared.format_names import format_named
 from lowprec.explorer.shared.numbers import place
@@ -291,4 +290,5 @@ def test_texts_are_escaped() -> None:
     ],
 )
 def test_names_of_files(text: str, name: str) -> None:
+    file_name = pytest.importorskip("lowprec.explorer.shared.browser.save_picture").file_name
     assert file_name(text) == name

@@ -10,11 +10,11 @@ from support.browser import CHROMIUM, FLAGS, Visit
 from support.daily_share import shared
 
 from lowprec.explorer.pages import PAGES
-from lowprec.explorer.pages.quantize.page import LABELS
 from lowprec.explorer.pages.start.examples import EXAMPLES
 
 pytest.importorskip("streamlit")
 
+from lowprec.explorer.pages.quantize.page import LABELS
 
 pytestmark = pytest.mark.slow
 

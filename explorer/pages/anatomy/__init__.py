@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ...shared.page import Page
-from .page import show
 from .state import Anatomy
 
 __all__ = ["PAGE"]
 
-PAGE = Page(place=20, path="anatomy", title="Anatomy", icon="grid_on", state=Anatomy, show=show)
+PAGE = Page(place=20, path="anatomy", title="Anatomy", icon="grid_on", state=Anatomy)

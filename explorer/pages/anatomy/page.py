@@ -10,10 +10,10 @@ import streamlit as st
 from lowprec.spec.formats import FLOAT64
 
 from ...shared import codes, evidence, format_facts, layout, numbers
-from ...shared.browser.picture import Bits
 from ...shared.browser.picture import picture as show_picture
 from ...shared.controls import Controls
 from ...shared.format_names import format_named
+from ...shared.interaction import Bits
 from ...shared.page import FORMAT_NAMES
 from . import picture, snippets, view
 from .state import ANATOMY_SHOWS, Anatomy

@@ -10,9 +10,9 @@ from lowprec import Format
 from lowprec.spec.formats import Kind
 
 from ...shared import theme
-from ...shared.browser.picture import Bits, PartTexts
 from ...shared.codes import Anatomy, columns, has_binades
 from ...shared.codes import fields as bit_fields
+from ...shared.interaction import Bits, PartTexts
 from ...shared.numbers import code_text, short
 from ...shared.svg import NARROW, WIDE, Drawing, Shapes, text_width
 from . import view

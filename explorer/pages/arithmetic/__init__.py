@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ...shared.page import Page
-from .page import show
 from .state import Arithmetic
 
 __all__ = ["PAGE"]
 
-PAGE = Page(place=80, path="arithmetic", title="Arithmetic", icon="calculate", state=Arithmetic, show=show)
+PAGE = Page(place=80, path="arithmetic", title="Arithmetic", icon="calculate", state=Arithmetic)

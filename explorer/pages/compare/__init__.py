@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ...shared.page import Page
-from .page import show
 from .state import Compare
 
 __all__ = ["PAGE"]
 
-PAGE = Page(place=60, path="compare", title="Compare", icon="bar_chart", state=Compare, show=show)
+PAGE = Page(place=60, path="compare", title="Compare", icon="bar_chart", state=Compare)

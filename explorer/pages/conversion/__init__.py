@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ...shared.page import Page
-from .page import show
 from .state import Conversion
 
 __all__ = ["PAGE"]
 
-PAGE = Page(place=70, path="conversion", title="Cast & BitCast", icon="swap_horiz", state=Conversion, show=show)
+PAGE = Page(place=70, path="conversion", title="Cast & BitCast", icon="swap_horiz", state=Conversion)

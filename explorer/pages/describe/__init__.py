@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ...shared.page import Page
-from .page import show
 from .state import Describe
 
 __all__ = ["PAGE"]
 
-PAGE = Page(place=100, path="describe", title="Describe a format", icon="tune", state=Describe, show=show)
+PAGE = Page(place=100, path="describe", title="Describe a format", icon="tune", state=Describe)

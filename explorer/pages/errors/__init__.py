@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ...shared.page import Page
-from .page import show
 from .state import Errors
 
 __all__ = ["PAGE"]
 
-PAGE = Page(place=40, path="errors", title="Errors", icon="ssid_chart", state=Errors, show=show)
+PAGE = Page(place=40, path="errors", title="Errors", icon="ssid_chart", state=Errors)

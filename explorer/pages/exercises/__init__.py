@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ...shared.page import Page
-from .page import show
 from .state import Exercises
 
 __all__ = ["PAGE"]
 
-PAGE = Page(place=110, path="exercises", title="Exercises", icon="quiz", state=Exercises, show=show)
+PAGE = Page(place=110, path="exercises", title="Exercises", icon="quiz", state=Exercises)

@@ -9,9 +9,10 @@ from fractions import Fraction
 import streamlit as st
 
 from ...shared import layout
-from ...shared.browser.picture import Bits, picture
+from ...shared.browser.picture import picture
 from ...shared.controls import Controls
 from ...shared.glossary import GLOSSARY
+from ...shared.interaction import Bits
 from . import exercises
 from .exercises import COUNT, Task
 from .picture import ANSWER_WIDTHS, Line, answer_drawing, score_drawing

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ...shared.page import Page
-from .page import show
 from .state import Quantize
 
 __all__ = ["PAGE"]
 
-PAGE = Page(place=90, path="quantize", title="Quantize", icon="blur_on", state=Quantize, show=show)
+PAGE = Page(place=90, path="quantize", title="Quantize", icon="blur_on", state=Quantize)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ...shared.page import Page
-from .page import show
 from .state import Rounding
 
 __all__ = ["PAGE"]
 
-PAGE = Page(place=30, path="rounding", title="Rounding", icon="straighten", state=Rounding, show=show)
+PAGE = Page(place=30, path="rounding", title="Rounding", icon="straighten", state=Rounding)

@@ -10,8 +10,8 @@ from lowprec import Format
 from lowprec.explanation import Explanation
 from lowprec.reference.exact_cast import Value
 
-from ...shared.browser.picture import Drag, Shown
 from ...shared.codes import classify, fields
+from ...shared.interaction import Drag, Shown
 from ...shared.numbers import code_text, short
 from ...shared.svg import NARROW, WIDE, Drawing, Shapes, text_width
 from .ruler import PLACES, Digits, End, Rule, Ruler, told

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ...shared.page import Page
-from .page import show
 from .state import Saturation
 
 __all__ = ["PAGE"]
 
-PAGE = Page(place=50, path="saturation", title="Saturation", icon="table", state=Saturation, show=show)
+PAGE = Page(place=50, path="saturation", title="Saturation", icon="table", state=Saturation)

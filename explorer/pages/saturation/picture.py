@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from ...shared.browser.picture import Drag, Shown
+from ...shared.interaction import Drag, Shown
 from ...shared.link import query_text
 from ...shared.numbers import code_text
 from ...shared.svg import NARROW, WIDE, Drawing, Shapes, paint, text_width

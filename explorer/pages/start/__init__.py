@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ...shared.page import Page
-from .page import show
 from .state import Start
 
 __all__ = ["PAGE"]
 
-PAGE = Page(place=10, path="start", title="Start", icon="school", state=Start, show=show)
+PAGE = Page(place=10, path="start", title="Start", icon="school", state=Start)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ...shared.browser.picture import Drag, Shown
 from ...shared.codes import NAMES
+from ...shared.interaction import Drag, Shown
 from ...shared.svg import NARROW, WIDE, Drawing, Shapes, paint, text_width
 from .view import END, NUMBERS, Box, Ruler
 
