@@ -34,7 +34,7 @@ def test_a_page_within_another(browser: Any, address: str, slides: tuple[Path, s
     folder, there = slides
     visit = Visit(browser, address)
     page = visit.go("anatomy?at=0x7e")
-    frame = page.locator("code", has_text="<iframe").inner_text()
+    frame = page.locator("code", has_text="<iframe").text_content()
     assert "&embed=true" in frame.replace("&amp;", "&")
     frame = frame.replace("embed=true", f"embed=true{options}")
     (folder / "slide.html").write_text(f"<!doctype html><link rel=icon href=data:,><h1>A slide</h1>{frame}", "utf-8")
@@ -42,7 +42,7 @@ def test_a_page_within_another(browser: Any, address: str, slides: tuple[Path, s
     inside = page.frame_locator("iframe")
     inside.get_by_role("switch").last.wait_for()
     inside.get_by_role("switch").last.click()
-    inside.get_by_text("0x7F = 127", exact=True).wait_for()
+    inside.get_by_text("0x7F = 127", exact=True).wait_for(state="attached")  # in a closed disclosure
     assert inside.get_by_role("heading", name="Anatomy").bounding_box()["height"] <= 1
     assert inside.get_by_role("textbox", name="Code or number").is_visible() is not bool(options)
     for absent in (inside.get_by_role("link", name="Compare"), inside.get_by_role("heading", name="Link and code")):
@@ -57,6 +57,7 @@ def test_a_link_of_an_embedded_page_opens_outside(browser: Any, address: str) ->
     visit = Visit(browser, address)
     page = visit.page
     page.goto(f"{address}/saturation?embed=true&opset=23")
+    page.get_by_text("The tables of Cast").click()
     page.get_by_role("link", name="80 -nan").first.wait_for()
     visit.settle()
     with visit.context.expect_page() as opened:

@@ -131,9 +131,9 @@ def show(page: Controls[Conversion]) -> None:
             show_steps(conversion, named.typed)
         else:
             for index, step in enumerate(chain.steps):
-                st.subheader(f"Cast {index + 1}: {step.source.name} to {step.target.name}", anchor=False)
+                st.header(f"Cast {index + 1}: {step.source.name} to {step.target.name}", anchor=False)
                 show_steps(step, None if index else named.typed, f"cast {index + 1}")
-            st.subheader(f"One cast: {source.name} to {target.name}", anchor=False)
+            st.header(f"One cast: {source.name} to {target.name}", anchor=False)
             show_steps(chain.direct, named.typed)
         layout.open_in(page.state)
     with layout.more("BitCast", "the same bits as another format of the same width"):

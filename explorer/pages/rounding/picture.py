@@ -12,7 +12,7 @@ from lowprec.reference.exact_cast import Value
 
 from ...shared.codes import classify, fields
 from ...shared.interaction import Drag, Shown
-from ...shared.numbers import code_text, short
+from ...shared.numbers import apart, code_text, short
 from ...shared.svg import NARROW, WIDE, Drawing, Shapes, text_width
 from .ruler import PLACES, Digits, End, Rule, Ruler, told
 
@@ -131,18 +131,21 @@ def _end(drawing: Drawing, end: End, x: float, fmt: Format, top: float, bottom: 
     real = end.meaning is None and end.code is not None
     colour = "text" if real else "nan-text"
     drawing.line(x, top, x, bottom, colour, width=4)
-    text, size = told(end.value), 20 if wide else 17
+    text = apart(end.value, fmt).replace("-", "−")
+    size = 20 if wide and len(text) < 14 else 17 if len(text) < 14 else 13
     anchor = "middle"
     if not real:
         more = told(end.meaning) if end.meaning is not None else "no code"
         kind = _kind(end, fmt) if end.meaning is not None else "zero"
         half, beside = text_width(text, size, mono=True) / 2, text_width(more, 16) + 26
         middle = max(min(x - half - 4, drawing.width - beside - half), half)
-        drawing.text(middle, 204, text, size=size, fill="nan-text", anchor=anchor, mono=True, struck=True)
+        drawing.text(
+            middle, 204, text, size=size, fill="nan-text", anchor=anchor, mono=True, struck=True, data_end="value"
+        )
         drawing.badge(middle + half + text_width(more, 16) / 2 + 16, 203, more, kind, size=16)
     else:
         place = _inside(x, text_width(text, size, mono=True) / 2, drawing.width)
-        drawing.text(place, 204, text, size=size, anchor=anchor, bold=True, mono=True)
+        drawing.text(place, 204, text, size=size, anchor=anchor, bold=True, mono=True, data_end="value")
     if end.code is not None:
         strip = [(field.name, field.bits) for field in fields(end.code, fmt)]
         long = fmt.bits > 16 or (fmt.bits > 10 and not wide)
