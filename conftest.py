@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from support.optional import missing_package
 
-pytest_plugins = ["support.passed_tests"]
 # What needs a processor with VBMI cannot be imported elsewhere.
 collect_ignore = ["conftest.py", "setup.py", "build", "lowprec/_native/tier_v4_vbmi.py"]
 
