@@ -117,7 +117,7 @@ def element_format(element: object, parameter: str = "to") -> Format:
 
 
 def _last(values: Format, element: Format, options: RoundingOptions) -> tuple[Rounding, Plan]:
-    rounding = check_rounding(options._replace(overflow="sat_finite"), element, "element")
+    rounding = check_rounding(options, element, "element")
     usual = rounding.mode == "nearest_even" and element.saturates != "never"
     rules = CastRules(version_of(NEWEST), True, "up", None if usual else rounding)
     return rounding, make_plan(values, element, rules)
@@ -228,7 +228,8 @@ def _block_options(
     """Check the arguments that both block quantizations have, for an array of a rank; the plan is made on the way."""
     where, block = block_axis(rank, axis, block_size)
     stream = check_stream(rounding, seed, random_bits, offset)
-    plan = make_plan(RoundingOptions(rounding, random_bits=random_bits if stream is not None else DEFAULT_RANDOM_BITS))
+    bits = random_bits if stream is not None else DEFAULT_RANDOM_BITS
+    plan = make_plan(RoundingOptions(rounding, "sat_finite", random_bits=bits))
     packs = as_flag(packed, "packed")
     if packs:
         check_packable(plan.stored, "to")

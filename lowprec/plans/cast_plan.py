@@ -188,7 +188,8 @@ def resolve_bits(dtype: Any, source: object, to: object, opset: int) -> tuple[Fo
 
 def check_stream(rounding: object, seed: object, random_bits: object, offset: object) -> Stream | None:
     """Return what the function of this name of `rounding_modes` returns."""
-    return rounding_modes.check_stream(rounding, seed_argument(seed), random_bits, offset)
+    number = None if seed is None else seed_argument(seed)
+    return rounding_modes.check_stream(rounding, number, random_bits, offset)
 
 
 def rounding_arguments(

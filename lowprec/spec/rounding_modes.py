@@ -190,8 +190,11 @@ def check_stream(rounding: object, seed: object, random_bits: object, offset: ob
 
     A seed, a number of random bits or an offset without use is an error.
     """
+    is_stochastic = isinstance(rounding, str) and rounding in STOCHASTIC
+    if not is_stochastic and seed is None and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST:
+        return None
     bits = check_random_bits(random_bits)
-    if isinstance(rounding, str) and rounding in STOCHASTIC:
+    if is_stochastic:
         if seed is None:
             raise ValueError(f"`seed` must be an integer from 0 to 2**64 - 1 where `rounding` is {rounding}; got None")
         return make_stream(seed, offset)

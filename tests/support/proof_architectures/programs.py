@@ -122,7 +122,7 @@ def block_lines(driver: Driver) -> list[str]:
         block = 16 if options["kind"] else 32
         found[f"{block} {flags} {how} {driver.text_of(packed, [4] * len(fields))}\n"] = None
 
-    modes = [RoundingOptions(mode, None, None, 16 if mode in STOCHASTIC else None) for mode in ROUNDINGS]
+    modes = [RoundingOptions(mode, "sat_finite", None, 16 if mode in STOCHASTIC else None) for mode in ROUNDINGS]
     with mock.patch.object(_kernels, "BlockProgram", record):
         for options, specials in itertools.product(modes, SPECIALS):
             for element, rule in itertools.product(MX_ELEMENTS, MX_RULES):
