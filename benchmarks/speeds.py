@@ -43,7 +43,10 @@ FRESH = (("float32", "float8_e4m3fn"), ("float32", "bfloat16"), ("float8_e4m3fn"
 
 
 def contenders(row: Row, roof: Roof, threads: int) -> dict[str, Contender]:
-    """Return ours and the copies; the loops of lesser instruction sets, and two threads where one was asked for."""
+    """Return ours and the copies; the loops of lesser instruction sets; two threads where one was asked for.
+
+    Two threads have no time of the processor that says what they gain.
+    """
     x, out, ours = row.x, row.out, row.ours
     found = {"roofline": roof.copy(x, out, threads), "lowprec": calls(ours, threads=threads)}
     large = row.elements >= LARGE
@@ -54,7 +57,7 @@ def contenders(row: Row, roof: Roof, threads: int) -> dict[str, Contender]:
         if best != tier and (best, tier) != ("base", "v3"):
             switch = {"before": partial(_kernels.use_isa, tier), "after": partial(_kernels.use_isa, best)}
             found[name] = calls(ours, threads=threads, **switch)
-    if threads == 1 and large and stored_runs.machine()["cores"] > 1:
+    if threads == 1 and large and stored_runs.machine()["cores"] > 1 and timing.clock is time.perf_counter:
         found["roofline, 2 threads"] = roof.copy(x, out, 2)
         switch = {"before": partial(lp.set_num_threads, 2), "after": partial(lp.set_num_threads, 1)}
         found["2 threads"] = calls(ours, threads=2, **switch)
@@ -83,7 +86,7 @@ def table(command: str, roof: Roof, n: int, options: argparse.Namespace) -> list
     runs = stored_runs.of_this_machine(stored_runs.folder_of(command)) if options.threads == 1 else {}
     before = {row["case"]: rows.multiples(row) for row in runs.get(str(n), {}).get("rows", ())}
     left_out = (others if options.alone else ()) + (() if n >= LARGE else ("2 threads", "non-temporal"))
-    left_out += (stored_runs.LESSER_LOOPS.get(_kernels.isa(), ""),)
+    left_out += (stored_runs.LESSER_LOOPS.get(_kernels.isa(), ""), *(["2 threads"] if options.cpu_time else []))
     names = [*stored_runs.OURS, *others]
     names = [name for name in names if name not in left_out]
     threads = f"{options.threads} thread{'s' * (options.threads > 1)}"

@@ -298,7 +298,7 @@ def calls_table(lines: list[dict[str, Any]]) -> Table:
         times = row["microseconds"]
         title = row.get("call") or f"{row['elements']} elements"
         found.append([title, *(f"{times[name]:.2f}" if name in times else "–" for name in names)])
-    return [f"{what}, µs a call", *names], found
+    return [f"{what}, µs a call", *(name.replace("`", "") for name in names)], found
 
 
 def run_text(run: dict[str, Any]) -> str:

@@ -1,13 +1,15 @@
 """Pictures and tables of the measurements in benchmarks/results, made when the site is built.
 
 `speed-plot NAME ELEMENTS` draws bars of a stored run, for each theme; `speed-table NAME ELEMENTS` is its table, or with
-`:part:` that of newly allocated outputs or of small calls. `checkpoint-table` and `gpu-table` have no arguments.
+`:part:` that of newly allocated outputs or of small calls. `speed-summary` and `faster-peers` say what all runs come
+to; they, `checkpoint-table` and `gpu-table` have no arguments.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import statistics
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -193,12 +195,14 @@ def table_node(table: stored_runs.Table, caption: str) -> nodes.container:
         for cells in cells_of_part:
             line = nodes.row()
             for place, cell in enumerate(cells):
+                if part.tagname == "thead":
+                    cell = cell.removeprefix("others: ")
                 number = place > 0 and not head[place].startswith("other")
                 line += nodes.entry("", nodes.paragraph("", cell), classes=["text-right"] if number else [])
             part += line
         group += part
     made = nodes.container(classes=["speed-table"])
-    made += [nodes.paragraph("", caption), nodes.table("", group)]
+    made += [*([nodes.paragraph("", caption)] if caption else []), nodes.table("", group)]
     return made
 
 
@@ -227,6 +231,10 @@ class SpeedPlot(SphinxDirective):
         return [nodes.figure("", pictures, caption, classes=["speed"])]
 
 
+NOTICEABLE = 0.97
+"""Of our time, below which a peer is called faster."""
+SHOWN = ("amd", "intel-emerald-rapids")
+"""The files with runs of today's loops."""
 PARTS = {
     "fresh": stored_runs.fresh_table,
     "small calls": stored_runs.calls_table,
@@ -246,6 +254,59 @@ class SpeedTable(SphinxDirective):
         if part:
             return [table_node(PARTS[part](run[part]), f"{described(run)}.")]
         return [table_node(stored_runs.run_table(run), f"{stored_runs.heading(run)}. {stored_runs.described(run)}.")]
+
+
+def machine_text(run: Mapping[str, Any]) -> str:
+    """Return size, processor, loops and date of a run."""
+    machine = run["machine"]
+    processor = machine.get("generation", "").partition(" (")[0] or machine["model"]
+    return (
+        f"{stored_runs.size(run['elements'])}, {machine['vendor'].upper()} {processor}, {run['loops']}, {run['date']}"
+    )
+
+
+class SpeedSummary(SphinxDirective):
+    """Medians of every stored run, its slowest row, and what two threads gain."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        lines = []
+        for run in (run for name in SHOWN for run in stored(self, name).values()):
+            ratios = {row["case"]: rows.multiples(row) for row in run["rows"]}
+            cells = [machine_text(run)]
+            for operation in ("cast", "quantize", "dequantize"):
+                found = [
+                    one["lowprec"] for case, one in ratios.items()
+                    if operation == (case.split()[0] if case.split()[0] in ("quantize", "dequantize") else "cast")
+                ]  # fmt: skip
+                cells.append(f"{statistics.median(found):.2f}")
+            slowest = max(ratios, key=lambda case: ratios[case]["lowprec"])
+            gains = [
+                row["minimum"]["lowprec"] / row["minimum"]["2 threads"]
+                for row in run["rows"] if "2 threads" in row["minimum"]
+            ]  # fmt: skip
+            cells += [f"{statistics.median(gains):.2f}" if gains else "–"]
+            lines.append([*cells, f"{slowest}: {ratios[slowest]['lowprec']:.1f}"])
+        head = ["elements, processor, loops, date", "casts", "quantize", "dequantize", "two threads gain"]
+        return [table_node(([*head, "others: the slowest row"], lines), "")]
+
+
+class FasterPeers(SphinxDirective):
+    """The rows of the stored runs with every peer in which one takes clearly less time."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        lines = []
+        for run in stored(self, "amd").values():
+            for row in run["rows"]:
+                ratios = rows.multiples(row)
+                found = {name: ratios[name] / ratios["lowprec"] for name in stored_runs.PEERS if name in ratios}
+                found = {name: share for name, share in found.items() if share < NOTICEABLE}
+                if found:
+                    text = ", ".join(f"{name} {share:.2f}" for name, share in found.items())
+                    lines.append([machine_text(run), row["case"], text])
+        head = ["elements, processor, loops, date", "others: row", "others: their time, lowprec's is 1"]
+        return [table_node((head, lines), "")]
 
 
 class CheckpointTable(SphinxDirective):
@@ -287,6 +348,7 @@ def setup(app: Any) -> dict[str, bool]:
     """Add the directives."""
     for name, directive in (
         ("speed-plot", SpeedPlot), ("speed-table", SpeedTable),
+        ("speed-summary", SpeedSummary), ("faster-peers", FasterPeers),
         ("checkpoint-table", CheckpointTable), ("gpu-table", GpuTable),
     ):  # fmt: skip
         app.add_directive(name, directive)
