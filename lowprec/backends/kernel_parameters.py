@@ -305,7 +305,7 @@ def block_element_numbers(plan: BlockPlan, numbers: dict[str, int]) -> dict[str,
         "odd_increment": numbers["round_odd_increment"] & _WORD,
         "slot_shift": numbers["round_slot_shift"],
         "random_shift": numbers["round_random_shift"],
-        "slot_bits": numbers["round_slot_bits"],
+        "slot_bits": numbers["round_slot_bits"] if plan.rounding.random_bits else 0,  # 0: the rule draws no numbers
         "sign_shift": 32 - fmt.bits,
         "sign_mask": fmt.sign_mask,
         "zero_sign": 0 if plan.scale_rule == MODELOPT else _WORD,  # it compares a quotient with 0

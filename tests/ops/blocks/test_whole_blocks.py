@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,9 @@ import pytest
 
 import lowprec as lp
 from lowprec import _kernels
+from lowprec.backends.kernel_parameters import block_element_numbers
+from lowprec.plans.block_plan import mx_plan
+from lowprec.spec.rounding_modes import RoundingOptions
 
 ELEMENTS = ("float8_e4m3fn", "float8_e5m2", "float6_e3m2fn", "float6_e2m3fn", "float4_e2m1fn")
 ROUNDINGS = (
@@ -149,3 +153,11 @@ def test_some_blocks() -> None:
         assert list(map(codes, some)) == [elements[: 16 * count], scales[:count]]
         some = lp.nvfp4_quantize(x[: 16 * count].copy(), global_scale=0.3)[:2]
         assert list(map(codes, some)) == [halves[: 16 * count], quotients[:count]]
+
+
+@pytest.mark.parametrize(("rounding", "width"), [("nearest_even", 0), ("to_odd", 0), ("stochastic", 16)])
+def test_only_stochastic_blocks_have_slots(rounding: str, width: int) -> None:
+    """The loop over whole blocks takes those with slots for stochastic ones; others would go block by block."""
+    fmt, options = lp.formats["float4_e2m1fn"], RoundingOptions(rounding, random_bits=16)
+    plan = mx_plan(lp.formats["float32"], fmt, "floor", "nan", options)
+    assert block_element_numbers(plan, defaultdict(int, round_slot_bits=16))["slot_bits"] == width
