@@ -1,4 +1,4 @@
-"""Directives that print what the code knows: texts of recipes and formats in sections, and tables of them."""
+"""Directives that print what the code knows: `recipe-tables` and `format-codes`, a section for each."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-__all__ = ["FormatCodes", "RecipeTables", "Table", "format_pages", "recipe_pages", "recipe_rows"]
+__all__ = ["FormatCodes", "RecipeTables", "format_pages", "recipe_pages"]
 
 
 def recipe_pages() -> list[tuple[str, str]]:
@@ -28,15 +27,6 @@ def format_pages() -> list[tuple[str, str]]:
 
     narrow = (fmt for fmt in FORMATS.values() if 0 < fmt.bits <= 8 and fmt.kind is not Kind.BOOL)
     return [(fmt.name, f"{facts(fmt)}\n\n{code_table(fmt)}") for fmt in narrow]
-
-
-def recipe_rows() -> str:
-    """Return the table of recipes as Markdown, a link to the text of each."""
-    from lowprec.checkpoints.recipes import CHANGES, RECIPES
-
-    rows = [("recipe", "layout", "what is written", "for"), ("---",) * 4]
-    rows += [(f"`{one.name}`", one.layout, one.summary, one.readers) for one in (*RECIPES, *CHANGES)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 class _Sections(SphinxDirective):
@@ -70,25 +60,8 @@ class FormatCodes(_Sections):
     pages = staticmethod(format_pages)
 
 
-class Table(SphinxDirective):
-    """A table that the code writes as Markdown, by its name."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Return the table."""
-        from lowprec.cli.formats import markdown_formats, storage_table
-
-        texts = {"recipes": recipe_rows, "formats": markdown_formats, "storage-dtypes": storage_table}
-        text = texts[self.arguments[0]]()
-        found = nodes.Element()
-        self.state.nested_parse(StringList(text.splitlines(), source=self.env.docname), self.content_offset, found)
-        return list(found.children)
-
-
 def setup(app: Any) -> dict[str, bool]:
     """Add the directives."""
     app.add_directive("recipe-tables", RecipeTables)
     app.add_directive("format-codes", FormatCodes)
-    app.add_directive("table-of", Table)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
