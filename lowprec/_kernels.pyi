@@ -212,7 +212,6 @@ class BlockCall(ArrayCall):
         load: Program | None,
         spread: tuple[int, int, int, int],
         formula: ScaleFormula | None,
-        single: Program,
         code: tuple[int, int, int],
     ) -> None: ...
 

@@ -1,4 +1,4 @@
-"""Directives that print what the code knows: `recipe-tables` and `format-codes`, a section for each."""
+"""Directives that print what the code knows: `recipe-tables`, `format-codes`, `conformance-table`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-__all__ = ["FormatCodes", "RecipeTables", "format_pages", "recipe_pages"]
+__all__ = ["ConformanceTable", "FormatCodes", "RecipeTables", "format_pages", "recipe_pages"]
 
 
 def recipe_pages() -> list[tuple[str, str]]:
@@ -60,8 +60,22 @@ class FormatCodes(_Sections):
     pages = staticmethod(format_pages)
 
 
+class ConformanceTable(SphinxDirective):
+    """The stored run of `lowprec conformance`."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return when it ran, and its table."""
+        from lowprec.conformance.report import kept_results
+
+        kept = kept_results()
+        return self.parse_text_to_nodes(
+            f"Differing / tried inputs, {kept.date}, {kept.machine}.\n\n{kept.as_markdown()}"
+        )
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Add the directives."""
+    app.add_directive("conformance-table", ConformanceTable)
     app.add_directive("recipe-tables", RecipeTables)
     app.add_directive("format-codes", FormatCodes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -32,7 +32,9 @@ def reads(x: Any) -> bool:
 
 def accepts(job: Job | BlockJob) -> bool:
     """Whether the elements lie in host memory."""
-    if job.later_seed is not None or (isinstance(job, Job) and job.plan.method is Method.TEXT):
+    if (job.stream is not None and job.later_seed is not None) or (
+        isinstance(job, Job) and job.plan.method is Method.TEXT
+    ):
         return False
     return type(job.x) is np.ndarray or (reads(job.x) and not any(map(is_traced, job.arrays)))
 

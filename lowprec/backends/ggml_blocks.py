@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
-from ..plans.cast_plan import make_plan
+from ..plans.cast_plan import plan_of
 from ..spec.formats import FLOAT32, Format
 from ..spec.memo import CACHED
-from ..spec.operator_versions import cast_rules
 from .kernels_of_plan import make_program
 
 __all__ = ["as_bytes", "decode_blocks", "encode_blocks", "to_single"]
@@ -23,7 +22,7 @@ Array = np.ndarray[Any, Any]
 @lru_cache(maxsize=CACHED)
 def to_single(source: Format) -> _kernels.Program | None:
     """Return the program that makes float32 values, None where the source holds them."""
-    return None if source == FLOAT32 else make_program(make_plan(source, FLOAT32, cast_rules(source, FLOAT32)))
+    return None if source == FLOAT32 else make_program(plan_of(source, FLOAT32))
 
 
 def as_bytes(x: Array) -> Array:

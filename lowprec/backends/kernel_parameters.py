@@ -316,22 +316,22 @@ def block_element_numbers(plan: BlockPlan, numbers: dict[str, int]) -> dict[str,
 
 def block_scale_numbers(plan: BlockPlan) -> dict[str, float]:
     """Return the parameters of the scales of blocks; those that depend on the global scale are 1."""
-    fmt, rule = plan.scale, plan.scale_rule
-    addend, offset = (0, 0) if plan.two_levels else rule_addend(plan.element, rule, _LAST_BIT)
+    fmt, rule, two_levels = plan.scale, plan.scale_rule, plan.two_levels
+    addend, offset = (0, 0) if two_levels else rule_addend(plan.element, rule, _LAST_BIT)
     least = {TORCHAO: fmt.smallest_normal, MODELOPT: fmt.smallest_subnormal}
     later = ("largest_factor", "first_divisor", "second_divisor", "scale_unit", "factor_unit", "factor_most")
     return {
         **dict.fromkeys(later, 1.0),
         "rule_addend": addend,
         "rule_offset": offset,
-        "quotient_rule": _QUOTIENT_RULES.index(rule) if plan.two_levels else 0,
+        "quotient_rule": _QUOTIENT_RULES.index(rule) if two_levels else 0,
         "largest_value": float(plan.element.max),
         "quotient_of_0": float(rule == MODELOPT),
         "scale_least": float(least.get(rule, 0.0)),
         "scale_code_least": rule == OWN_RULE,
-        "scale_most": float(fmt.max) if plan.two_levels else 1.0,
+        "scale_most": float(fmt.max) if two_levels else 1.0,
         "scale_normal": _signed_bits(fmt.smallest_normal),
-        "scale_factor": math.ldexp(1.0, _LAST_BIT - fmt.emin) if plan.two_levels else 1.0,
+        "scale_factor": math.ldexp(1.0, _LAST_BIT - fmt.emin) if two_levels else 1.0,
         "scale_keep": _LAST_BIT - fmt.mantissa_bits,
         "scale_value": math.ldexp(1.0, 127 - fmt.bias),
         "scale_nan": fmt.nan_code or 0,

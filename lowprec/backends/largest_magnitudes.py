@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import array_api_compat as compat
@@ -13,17 +13,14 @@ import numpy as np
 from .. import _kernels
 from ..arrays.array_memory import to_host
 from ..arrays.libraries import has_host_memory, is_jax, namespace
-from ..plans.cast_plan import make_plan
-from ..plans.plan import Plan
+from ..plans.cast_plan import plan_of
 from ..plans.scale_shapes import Groups
 from ..spec.formats import FLOAT64, Format
-from ..spec.memo import CACHED
-from ..spec.operator_versions import cast_rules
 from .backend_choice import dispatch
 from .jobs import Job
 from .threads import shared
 
-__all__ = ["double_plan", "find_range", "have_order", "largest_codes", "range_steps"]
+__all__ = ["find_range", "have_order", "largest_codes", "range_steps"]
 
 
 _Array = np.ndarray[Any, Any]
@@ -48,14 +45,8 @@ class _Ends(NamedTuple):
         return _Ends(None if self.low is None else smallest(self.low), largest(self.high))
 
 
-@lru_cache(maxsize=CACHED)
-def double_plan(fmt: Format) -> Plan:
-    """Return the conversion to the format that ranges are given in."""
-    return make_plan(fmt, _DOUBLE, cast_rules(fmt, _DOUBLE))
-
-
 def _to_double(x: Any, fmt: Format) -> Any:
-    return dispatch(Job(x, double_plan(fmt)))
+    return dispatch(Job(x, plan_of(fmt, _DOUBLE)))
 
 
 class Step(NamedTuple):

@@ -22,12 +22,11 @@ from ..arrays.libraries import (
 from ..arrays.storage_dtypes import storage_dtype
 from ..arrays.torch_tensors import mark_written
 from ..plans.block_plan import MXINT8, BlockPlan
-from ..plans.cast_plan import make_plan
+from ..plans.cast_plan import plan_of
 from ..plans.plan import Method, Plan, Scaling, copy_plan
 from ..plans.scale_shapes import granularity_of
 from ..spec.formats import FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, INT8, Format
 from ..spec.memo import CACHED
-from ..spec.operator_versions import NEWEST, CastRules, version_of
 from ..spec.packing import group
 from ..spec.rounding_modes import Stream
 from ..spec.scale_rules import TORCHAO, TRANSFORMER_ENGINE
@@ -135,14 +134,12 @@ def quantize_dense(
 
 
 _INTEGER_STEP = MXINT8.mantissa_bits
-_RULES = CastRules(version_of(NEWEST), True, "up")
-_SCALES = make_plan(FLOAT8_E4M3FN, FLOAT32, _RULES)
+_SCALES = plan_of(FLOAT8_E4M3FN, FLOAT32)
 
 
 @lru_cache(maxsize=CACHED)
 def _plan(source: Format, target: Format) -> Plan:
-    last = make_plan(FLOAT32, target, _RULES)
-    return Plan(Method.DEQUANTIZE, source, target, scaling=Scaling(FLOAT32, None, last))
+    return Plan(Method.DEQUANTIZE, source, target, scaling=Scaling(FLOAT32, None, plan_of(FLOAT32, target)))
 
 
 def _on_codes(task: Callable[..., _Array], *arrays: Any) -> Any:

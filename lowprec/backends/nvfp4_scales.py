@@ -6,18 +6,14 @@ scales clamped as they are exported; Transformer Engine, ``core_nvfp4.cuh`` and 
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from .._float_mode import default_mode
 from ..plans.block_plan import BlockPlan
-from ..plans.cast_plan import make_plan
-from ..plans.plan import Plan
-from ..spec.formats import FLOAT32, Format
-from ..spec.memo import CACHED
-from ..spec.operator_versions import cast_rules
+from ..plans.cast_plan import plan_of
+from ..spec.formats import FLOAT32
 from ..spec.scale_rules import MODELOPT, OWN_RULE, TORCHAO, TRANSFORMER_ENGINE, global_scale
 from .backend_choice import dispatch
 from .jobs import Job
@@ -27,11 +23,6 @@ __all__ = ["factors_of", "global_scale_of", "scale_codes_of", "start_of", "start
 _Array = np.ndarray[Any, Any]
 _ONE = np.float32(1)
 _MOST = np.finfo(np.float32).max
-
-
-@lru_cache(maxsize=CACHED)
-def _plan(source: Format, target: Format) -> Plan:
-    return make_plan(source, target, cast_rules(source, target))
 
 
 @default_mode
@@ -80,7 +71,7 @@ def scale_codes_of(largest: _Array, start: _Array, plan: BlockPlan) -> _Array:
             wanted = largest / element / start
             least = np.float32(plan.scale.smallest_normal) if rule == TORCHAO else least
     clamped = np.clip(wanted, least, np.float32(plan.scale.max)).astype(np.float32)
-    codes = np.asarray(dispatch(Job(clamped, _plan(FLOAT32, plan.scale), codes=True)))
+    codes = np.asarray(dispatch(Job(clamped, plan_of(FLOAT32, plan.scale), codes=True)))
     return np.asarray(np.maximum(codes, largest > 0).astype(codes.dtype)) if rule == OWN_RULE else codes
 
 
@@ -90,7 +81,7 @@ def factors_of(codes: _Array, start: _Array, plan: BlockPlan) -> tuple[_Array, b
 
     Inf stands for a divisor of 0, so that elements become zeros.
     """
-    scales = np.asarray(dispatch(Job(codes.view(plan.scale.dtype), _plan(plan.scale, FLOAT32))))
+    scales = np.asarray(dispatch(Job(codes.view(plan.scale.dtype), plan_of(plan.scale, FLOAT32))))
     with np.errstate(all="ignore"):
         if plan.scale_rule == TORCHAO:
             return np.asarray((_ONE / start) / scales), True

@@ -14,18 +14,17 @@ from .. import _kernels
 from ..arrays.libraries import is_torch, namespace
 from ..arrays.storage_dtypes import extends, storage_dtype
 from ..arrays.torch_tensors import mark_written
-from ..plans.cast_plan import make_plan
+from ..plans.cast_plan import plan_of
 from ..plans.plan import Plan
 from ..plans.scale_shapes import Groups
-from ..spec.formats import FLOAT32, FLOAT64, Format
+from ..spec.formats import FLOAT64, Format
 from ..spec.memo import CACHED
-from ..spec.operator_versions import cast_rules
 from ..spec.rounding_modes import FIRST
 from ..spec.scale_rules import global_formula
 from .ggml_blocks import to_single
 from .jobs import BlockJob, Job
 from .kernels_of_plan import make_program
-from .largest_magnitudes import double_plan, have_order, range_steps
+from .largest_magnitudes import have_order, range_steps
 from .mx_nvfp4_blocks import block_program, fits_packed
 from .scales_for_kernels import scale_route
 from .threads import PARALLEL_FROM, shared
@@ -117,21 +116,19 @@ def _plain(operand: Any) -> Any:
     return operand.item() if type(operand) in (np.float64, np.int64) else operand
 
 
-_VALUES = {int, bool, tuple, type(None)}
+_PLAIN = {int, bool, tuple, str, type, type(None)}
+"""Types of options that mean the same for all time."""
 
 
 def _names_format(option: object) -> bool:
     """Whether an option is what names a format for all time."""
     torch = sys.modules.get("torch")
-    return (
-        type(option) in (str, type) or isinstance(option, (Format, np.dtype))
-        or (torch is not None and isinstance(option, torch.dtype))
-    )  # fmt: skip
+    return isinstance(option, (Format, np.dtype)) or (torch is not None and isinstance(option, torch.dtype))
 
 
 def are_names(options: tuple[Any, ...]) -> bool:
     """Whether every option means the same for all time."""
-    return not [option for option in options if type(option) not in _VALUES and not _names_format(option)]
+    return not [option for option in options if type(option) not in _PLAIN and not _names_format(option)]
 
 
 def _plain_call(job: Job) -> _kernels.HostCall | None:
@@ -241,8 +238,8 @@ def scale_call(
     return _kernels.ScaleCall(
         tuple((groups.shape_of(shape), storage_dtype(fmt, xp)) for fmt in formats),
         formula,
-        make_program(double_plan(held)),
-        make_program(make_plan(FLOAT64, scale, cast_rules(FLOAT64, scale))) if rounded else None,
+        make_program(plan_of(held, FLOAT64)),
+        make_program(plan_of(FLOAT64, scale)) if rounded else None,
         (held.storage_bits, held.magnitude_mask, held.max_code),
         both,
         range_steps(shape, groups),
@@ -284,6 +281,5 @@ def _block_call(job: BlockJob) -> _kernels.BlockCall | None:
         to_single(plan.source),
         (*spread, job.block),
         global_formula(plan.element, plan.scale) if plan.two_levels else None,
-        make_program(make_plan(FLOAT64, FLOAT32, cast_rules(FLOAT64, FLOAT32))),
         (plan.source.storage_bits, plan.source.magnitude_mask, plan.source.max_code),
     )

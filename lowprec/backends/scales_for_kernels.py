@@ -13,13 +13,13 @@ from .._float_mode import default_mode
 from ..arrays.array_memory import to_codes, to_library
 from ..arrays.libraries import has_host_memory, is_dask, match_library, namespace
 from ..arrays.storage_dtypes import format_of
-from ..plans.cast_plan import make_plan
+from ..plans.cast_plan import plan_of
 from ..plans.plan import Plan
 from ..plans.quantize_plan import QuantizeOptions, resolve_quantize, scale_plans
 from ..plans.scale_shapes import Broadcast, Repetition, expanded
 from ..spec.formats import BOOL, FLOAT32, FLOAT64, INT32, INT64, UINT8, Format, as_format
 from ..spec.memo import CACHED
-from ..spec.operator_versions import DEQUANTIZE, QUANTIZE, cast_rules, takes_type, unless_undefined
+from ..spec.operator_versions import DEQUANTIZE, QUANTIZE, takes_type, unless_undefined
 from ..spec.scalar_arguments import shown
 from .backend_choice import dispatch
 from .jobs import Job, Scales
@@ -95,7 +95,7 @@ def _code_of(value: float, fmt: Format, parameter: str) -> _Array:
         raise ValueError(f"`{parameter}` must be a number that float64 holds; got {shown(value)}")
     number = INT64 if fmt.is_integer else FLOAT64
     code = np.empty(1, fmt.code_dtype)
-    program = make_program(_cast_plan(number, fmt))
+    program = make_program(plan_of(number, fmt))
     _kernels.run(program, np.array([value], number.dtype).view(_BYTE), code.view(_BYTE), 1, None, 1)
     return code.reshape(())
 
@@ -194,11 +194,6 @@ def resolve_operands(
 # ---- what the loops read
 
 
-@lru_cache(maxsize=CACHED)
-def _cast_plan(source: Format, target: Format) -> Plan:
-    return make_plan(source, target, cast_rules(source, target))
-
-
 _scale_steps = lru_cache(maxsize=CACHED)(scale_plans)
 
 
@@ -207,14 +202,14 @@ def _zero_point_steps(plan: Plan, stored: Format) -> tuple[Plan, ...] | None:
     if plan.scaling is None or plan.scaling.zero_point is None:
         return None
     wanted = plan.scaling.zero_point
-    return () if stored == wanted else (_cast_plan(stored, wanted),)
+    return () if stored == wanted else (plan_of(stored, wanted),)
 
 
 def check_zero_point(plan: Plan, scales: Scales) -> None:
     """Raise ValueError unless every zero point is zero, where the plan has no use for another one."""
     if scales.zero_point is None or plan.scaling is None or plan.scaling.zero_point is not None:
         return
-    is_other = dispatch(Job(scales.zero_point, _cast_plan(plan.codes, BOOL)), at_once=True)
+    is_other = dispatch(Job(scales.zero_point, plan_of(plan.codes, BOOL)), at_once=True)
     if bool(namespace(is_other).any(is_other)):
         raise ValueError(f"`zero_point` must be 0 for {plan.codes.name}; got {_first(is_other, plan, scales)}")
 
@@ -228,7 +223,7 @@ def _first(is_other: Any, plan: Plan, scales: Scales) -> str:
     place = tuple(int(axis[0]) for axis in xp.nonzero(is_other)) if is_other.ndim else ()
     numbers: Any = scales.zero_point
     if plan.codes.is_float:
-        numbers = dispatch(Job(numbers, _cast_plan(plan.codes, FLOAT32)), at_once=True)
+        numbers = dispatch(Job(numbers, plan_of(plan.codes, FLOAT32)), at_once=True)
     value = f"{float(numbers[place]):g}" if plan.codes.is_float else str(int(numbers[place]))
     return value + (f" at index {place[0]} of {is_other.shape[0]}" if len(place) == 1 < is_other.shape[0] else "")
 
@@ -259,7 +254,7 @@ def scale_route(
     spread, repeat, tile = expanded(scales.granularity, n)
     steps, stored = _scale_steps(plan.scaling, scales.format), scales.format
     if number:
-        steps, stored = (_cast_plan(FLOAT64, stored), *steps), FLOAT64
+        steps, stored = (plan_of(FLOAT64, stored), *steps), FLOAT64
     codes = plan.codes
     zero_format = INT32 if zero_number else codes
     zero_steps = _zero_point_steps(plan, zero_format)

@@ -194,7 +194,11 @@ def _run(options: argparse.Namespace) -> None:
     elif options.json:
         print(json.dumps(result.as_json(), indent=1))
     else:
-        print(reports.markdown_table(result) if options.markdown else reports.as_text(result))
+        print(
+            reports.markdown_table(result.versions, result.cells, result.notes)
+            if options.markdown
+            else reports.as_text(result)
+        )
     return None
 
 

@@ -20,6 +20,7 @@ from .libraries import Library
 
 __all__ = [
     "Cell",
+    "Counts",
     "DECIDED",
     "DISPUTED",
     "Difference",
@@ -29,6 +30,7 @@ __all__ = [
     "Report",
     "agrees",
     "compare",
+    "remark_lines",
     "report_html",
     "row_groups",
 ]
@@ -310,6 +312,11 @@ class Cell:
     differences: dict[Any, Difference] = field(default_factory=dict)
 
 
+def remark_lines(remarks: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each remark on a library."""
+    return [f"{title}: {remark}." for title, remark in remarks.items()]
+
+
 @dataclass(slots=True, repr=False)
 class Report:
     """The table, by rule and library; what was declined has no cell."""
@@ -327,8 +334,7 @@ class Report:
     @property
     def notes(self) -> list[str]:
         """What is to be said of libraries: remarks on them, and which ones are not installed."""
-        lines = [f"{title}: {remark}." for title, remark in self.remarks.items()]
-        return [*lines, *([f"Not installed: {', '.join(self.missing)}."] if self.missing else [])]
+        return [*remark_lines(self.remarks), *([f"Not installed: {', '.join(self.missing)}."] if self.missing else [])]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {count_text(len(self.cells), 'rule')} with {', '.join(self.versions)}>"

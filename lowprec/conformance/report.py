@@ -6,7 +6,7 @@ import datetime
 import functools
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from itertools import groupby
@@ -14,21 +14,19 @@ from typing import Any
 
 from .._notebook_display import count_text
 from ..spec.formats import as_format
-from .comparison import LEGEND, RULES, Difference, Group, Report, agrees, report_html, row_groups
+from .comparison import LEGEND, RULES, Counts, Difference, Report, agrees, remark_lines, report_html, row_groups
 
 __all__ = ["Count", "as_text", "kept_results", "markdown_table", "summary"]
 
 
-def _rows(report: Report) -> list[Group]:
-    return row_groups(report.versions, report.cells)
-
-
-def markdown_table(report: Report) -> str:
+def markdown_table(
+    versions: Mapping[str, str], counts: Mapping[str, Mapping[str, Counts]], notes: Iterable[str]
+) -> str:
     """Return the rules that a library differs from as a table in Markdown, and in words those that all follow."""
-    titles = [f"{title} {version}" for title, version in report.versions.items()]
+    titles = [f"{title} {version}" for title, version in versions.items()]
     lines = [f"| rule | says | {' | '.join(titles)} |", f"| --- | --- | {' | '.join('---:' for _ in titles)} |"]
     agreed = []
-    for group, rows in _rows(report):
+    for group, rows in row_groups(versions, counts):
         differing = [row for row in rows if not agrees(row[2:])]
         agreed += [f"- {group}: {'; '.join(row[0] for row in rows if row not in differing)}."] * (differing != rows)
         if differing:
@@ -38,17 +36,18 @@ def markdown_table(report: Report) -> str:
             lines.append(f"| {text} | {basis} | {' | '.join(marked)} |")
     if agreed:
         lines += ["", "No difference in any of them:", "", *agreed]
-    return "\n".join([*lines, "", LEGEND, *report.notes])
+    return "\n".join([*lines, "", LEGEND, "", *(f"- {note}" for note in notes)])
 
 
 def text_table(report: Report) -> str:
     """Return the table in columns."""
     heads = [[*report.versions], [*report.versions.values()]]
-    body = [line for _, rows in _rows(report) for line in rows]
+    groups = row_groups(report.versions, report.cells)
+    body = [line for _, rows in groups for line in rows]
     width = max(len(line[0]) for line in body)
     widths = [max(len(line[index]) for line in [*heads, *(row[2:] for row in body)]) for index in range(len(heads[0]))]
     lines = [" " * (width + 10) + "  ".join(map(str.rjust, head, widths)) for head in heads]
-    for group, rows in _rows(report):
+    for group, rows in groups:
         lines += ["", group]
         for text, basis, *cells in rows:
             lines.append(f"{text:{width}} {basis:9}{'  '.join(map(str.rjust, cells, widths))}")
@@ -95,11 +94,12 @@ class Count:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Results:
-    """A run: its date and machine, the version of each library, and the counts by rule and library."""
+    """A run: its date and machine, the version of each library, remarks on them, and the counts by rule and library."""
 
     date: str
     machine: str
     versions: Mapping[str, str]
+    remarks: Mapping[str, str]
     counts: Mapping[str, Mapping[str, Count]]
 
     def __repr__(self) -> str:
@@ -109,6 +109,10 @@ class Results:
         """Return the table of rules and libraries for notebooks."""
         return report_html(self.versions, self.counts, f"conformance, {self.date}, {self.machine}")
 
+    def as_markdown(self) -> str:
+        """Return the table, and what is said of it."""
+        return markdown_table(self.versions, self.counts, remark_lines(self.remarks))
+
 
 def summary(report: Report) -> dict[str, Any]:
     """Return the counts of a report with today's date and this machine, in the types that JSON has."""
@@ -116,6 +120,7 @@ def summary(report: Report) -> dict[str, Any]:
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": f"{platform.machine()}, {platform.system()}",
         "versions": report.versions,
+        "remarks": report.remarks,
         "rules": {
             rule: {title: [cell.tried, cell.differ] for title, cell in row.items()}
             for rule, row in report.cells.items()
@@ -135,4 +140,4 @@ def kept_results() -> Results:
     """
     kept = json.loads(resources.files(__package__).joinpath("results.json").read_text(encoding="utf-8"))
     counts = {rule: {title: Count(*numbers) for title, numbers in row.items()} for rule, row in kept["rules"].items()}
-    return Results(kept["date"], kept["machine"], kept["versions"], counts)
+    return Results(kept["date"], kept["machine"], kept["versions"], kept["remarks"], counts)

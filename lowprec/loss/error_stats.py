@@ -17,12 +17,11 @@ from ..backends.ggml_blocks import as_bytes, to_single
 from ..backends.jobs import Job
 from ..backends.kernels_of_plan import make_program
 from ..backends.scales_for_kernels import ready_scales, resolve_operands
-from ..plans.cast_plan import make_plan
-from ..plans.plan import Plan
+from ..plans.cast_plan import make_plan, plan_of
 from ..plans.quantize_plan import QuantizeOptions
 from ..spec.formats import FLOAT32, Format
 from ..spec.memo import CACHED
-from ..spec.operator_versions import DEQUANTIZE, CastRules, cast_rules
+from ..spec.operator_versions import DEQUANTIZE, CastRules
 
 __all__ = [
     "CHUNK",
@@ -336,16 +335,12 @@ _BYTE = np.dtype(np.uint8)
 _Programs = tuple[_kernels.Program | None, _kernels.Program, _kernels.Program]
 
 
-def _to_single(fmt: Format) -> Plan:
-    return make_plan(fmt, FLOAT32, cast_rules(fmt, FLOAT32))
-
-
 @lru_cache(maxsize=CACHED)
 def _programs(source: Format, target: Format, rules: CastRules, packed: bool) -> _Programs:
     """Return the programs source to float32, None where it is that; source to target; and target to float32."""
     load = _load(source)
     there = make_program(make_plan(source, target, rules), packed=packed)
-    return load, there, make_program(_to_single(target), unpacked=packed)
+    return load, there, make_program(plan_of(target, FLOAT32), unpacked=packed)
 
 
 def convert_compared(
@@ -382,7 +377,7 @@ def convert_compared(
 @lru_cache(maxsize=CACHED)
 def _load(source: Format) -> _kernels.Program | None:
     """Return the program that makes float32 values, None where the source holds them."""
-    return None if source == FLOAT32 else make_program(_to_single(source))
+    return None if source == FLOAT32 else make_program(plan_of(source, FLOAT32))
 
 
 @lru_cache(maxsize=CACHED)

@@ -281,5 +281,4 @@ def bitcast(x: Array, to: object, *, source: object = None, opset: int = NEWEST)
     stored, target = resolve_bits(x.dtype, source, to, opset)
     if target.bits >= 8:
         return reinterpret(x, target, xp)
-    codes = dispatch(Job(x, copy_plan(stored), codes=True))
-    return dispatch(Job(codes, copy_plan(target)))
+    return dispatch(Job(x, copy_plan(stored, target)))

@@ -17,9 +17,9 @@ from ..arrays.torch_tensors import dispatched, eager
 from ..backends import dask
 from ..backends.backend_choice import dispatch
 from ..backends.jobs import Job
-from ..plans.cast_plan import make_plan
+from ..plans.cast_plan import plan_of
 from ..spec.formats import FLOAT32, UINT8
-from ..spec.operator_versions import NEWEST, cast_rules, version_of
+from ..spec.operator_versions import NEWEST, version_of
 from .quantize_linear import quantize_linear
 
 __all__ = ["dynamic_quantize_linear", "range_of"]
@@ -37,7 +37,7 @@ def _steps(x: Any, xp: Any) -> tuple[Any, Any]:
         nan = xp.full((), math.nan, dtype=x.dtype, device=compat.device(x))
         scale = xp.where(xp.isnan(scale), nan, scale)  # without the sign and the payload of that in x
         initial = xp.asarray(xp.round(xp.clip(zero - low / scale, 0, 255)))
-    return scale, dispatch(Job(initial, make_plan(_SINGLE, _BYTE, cast_rules(_SINGLE, _BYTE))))
+    return scale, dispatch(Job(initial, plan_of(_SINGLE, _BYTE)))
 
 
 def _both(x: Any, xp: Any) -> tuple[Any, Any]:

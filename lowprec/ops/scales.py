@@ -126,7 +126,7 @@ def absmax_scale(
 
     Notes
     -----
-    Source: OCP Microscaling Formats (MX) 1.0, section 6.3, for ``"floor"``; docs/quantization.md for the others.
+    Source: OCP Microscaling Formats (MX) 1.0, section 6.3, for ``"floor"``; docs/blocks.md for the others.
 
     Examples
     --------

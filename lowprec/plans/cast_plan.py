@@ -12,7 +12,7 @@ from ..arrays.storage_dtypes import format_of
 from ..spec import rounding_modes
 from ..spec.custom_formats import check_convertible
 from ..spec.formats import FLOAT64, NUMBERS, Format, Kind, NaNRule, as_format, is_in_table
-from ..spec.memo import remembered
+from ..spec.memo import CACHED, remembered
 from ..spec.operator_versions import NEWEST, Caller, CastRules, cast_rules, check_opset, check_type, version_of
 from ..spec.rounding_modes import RoundingOptions, Stream
 from ..spec.special_values import limits_of, onnx_limits, onnx_rounding
@@ -29,6 +29,7 @@ __all__ = [
     "UNPACK",
     "check_stream",
     "make_plan",
+    "plan_of",
     "resolve",
     "resolve_bits",
     "resolve_unpacked",
@@ -123,6 +124,12 @@ def make_plan(source: Format, target: Format, rules: CastRules, names: tuple[str
     method = Method.NEAREST_EVEN if target.has_zero else Method.POWER
     limits = onnx_limits(target, rules.saturate, rules.inf_is_nan)
     return Plan(method, source, target, round_mode=rules.round_mode, limits=limits)
+
+
+@lru_cache(maxsize=CACHED)
+def plan_of(source: Format, target: Format) -> Plan:
+    """Return the plan of ONNX's Cast without options, by the newest opset."""
+    return make_plan(source, target, cast_rules(source, target))
 
 
 _kept_plan = lru_cache(maxsize=4096)(make_plan)

@@ -103,6 +103,6 @@ class Plan(metaclass=Interned):
 
 
 @lru_cache(maxsize=CACHED)
-def copy_plan(fmt: Format) -> Plan:
-    """Return the plan that leaves the codes of a format as they are."""
-    return Plan(Method.COPY, fmt, fmt)
+def copy_plan(source: Format, target: Format | None = None) -> Plan:
+    """Return the plan that leaves codes as they are, those of another format of the same width too."""
+    return Plan(Method.COPY, source, source if target is None else target)

@@ -186,8 +186,9 @@ def granularity_at(
             raise ValueError(f"`opset` must be {wanted}; got {shown(opset)}")
         spread = tiles_of(shape, scale, *tiles)
     else:
-        check_attribute("axis", as_integer(axis), 1, opset, operator)
         blocks, axes = version >= 21, version >= 13
+        if not axes:
+            check_attribute("axis", as_integer(axis), 1, opset, operator)
         spread = granularity_of(shape, scale, axis, block_size, blocks, axes), None
     if zero_point is not None and zero_point != scale:
         single = math.prod(zero_point) == math.prod(scale) == 1
@@ -239,8 +240,7 @@ def resolve_quantize(
     zero_dtype, zero_shape = (None, None) if zero_point is None else zero_point
     spread = granularity_at(operator, x[1], scale[1], zero_shape, options)
     # One item each: the types of items count, True is not 1. The plan does not depend on axis and block size.
-    items = options._replace(axis=None, block_size=0)
-    return *_plan(operator, xp, x[0], scale[0], zero_dtype, *items), *spread
+    return *_plan(operator, xp, x[0], scale[0], zero_dtype, None, 0, *options[2:]), *spread
 
 
 _VALUES = FLOAT32, FLOAT16, BFLOAT16

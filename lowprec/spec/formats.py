@@ -624,8 +624,6 @@ def _beyond_rows(name: object) -> Format | None:
 
 
 def _lookup(spec: object) -> Format | None:
-    if isinstance(spec, Format):
-        return spec
     if isinstance(spec, str):
         return _named(spec)
     if isinstance(spec, (int, np.integer)) and not isinstance(spec, (bool, np.bool)):
@@ -681,7 +679,8 @@ def as_format(spec: object, /, *, parameter: str = "fmt") -> Format:
     >>> lp.as_format("Binary8p3se").max
     49152.0
     """
-    fmt = _lookup(spec)
+    fmt = ROW_NAMES.get(spec) if type(spec) is str else spec if isinstance(spec, Format) else None
+    fmt = fmt if fmt is not None else _lookup(spec)
     if fmt is not None:
         return fmt
     if isinstance(spec, str) and has_p3109_shape(spec):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from collections.abc import Callable
 from functools import lru_cache, wraps
@@ -47,7 +46,7 @@ def _values_of(instance: Any) -> tuple[Any, ...]:
     """Return the values of the fields of a dataclass instance, in their order."""
     cls = type(instance)
     if cls not in _READERS:
-        _READERS[cls] = attrgetter(*(field.name for field in dataclasses.fields(cls)))
+        _READERS[cls] = attrgetter(*cls.__match_args__)
     return _READERS[cls](instance)
 
 

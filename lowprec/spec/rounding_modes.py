@@ -195,7 +195,7 @@ def check_stream(rounding: object, seed: object, random_bits: object, offset: ob
         if seed is None:
             raise ValueError(f"`seed` must be an integer from 0 to 2**64 - 1 where `rounding` is {rounding}; got None")
         return make_stream(seed, offset)
-    place = make_stream(0, offset).offset
+    place = _within(offset, 0, _OFFSETS, "offset", "2**63 - 1")
     if seed is not None:
         raise ValueError(f"`seed` must be None unless `rounding` is stochastic; got {shown(seed)}")
     for name, number, default in (("random_bits", bits, DEFAULT_RANDOM_BITS), ("offset", place, FIRST)):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from .formats import Format, NaNRule
+from .memo import CACHED
 from .rounding_modes import Rounding
 
 __all__ = ["NO_LIMITS", "Limits", "limits_of", "nan_codes_of", "onnx_limits", "onnx_rounding"]
@@ -73,6 +75,7 @@ def _beyond(fmt: Format, rounding: Rounding, negative: bool) -> _Codes:
     return largest if mode in ("toward_zero", directed) else outside, outside
 
 
+@lru_cache(maxsize=CACHED)
 def limits_of(fmt: Format, rounding: Rounding) -> Limits:
     """Return the codes of a target for what is none of its finite values."""
     nan = nan_codes_of(fmt, rounding.nan)

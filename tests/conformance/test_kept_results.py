@@ -33,7 +33,7 @@ def test_they_are_of_this_version_and_of_every_rule() -> None:
     assert kept.versions["lowprec"] == lp.__version__
     assert datetime.date.fromisoformat(kept.date) >= datetime.date(2026, 11, 23)
     assert {"ml_dtypes", "onnx.reference", "gfloat", "pychop", "APyTypes", "torchao"} <= set(kept.versions)
-    assert kept.counts["float8 once"]["ml_dtypes"].differ == 4916  # as in the table of docs/conformance.md
+    assert kept.counts["float8 once"]["ml_dtypes"].differ == 4916
 
 
 def test_the_command_prints_a_summary(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -306,8 +306,6 @@ cdef class BlockCall(ArrayCall):
         A shape (outer, length, inner) and a block along the middle axis.
     formula : ScaleFormula or None
         From the largest magnitude of the array to the global scale, where there is one.
-    single : Program
-        From float64 to float32.
     code : (int, int, int)
         The width of a code in bits, the mask of its magnitude, the largest magnitude that counts.
     """
@@ -315,7 +313,6 @@ cdef class BlockCall(ArrayCall):
     cdef BlockProgram program
     cdef Program load
     cdef ScaleFormula formula
-    cdef Program single
     cdef range_step_t spread
     cdef int bits
     cdef uint64_t mask
@@ -323,10 +320,10 @@ cdef class BlockCall(ArrayCall):
 
     def __init__(
         self, tuple results not None, BlockProgram program not None, Program load, tuple spread not None,
-        ScaleFormula formula, Program single not None, tuple code not None,
+        ScaleFormula formula, tuple code not None,
     ):
         ArrayCall.__init__(self, results)
-        self.program, self.load, self.formula, self.single = program, load, formula, single
+        self.program, self.load, self.formula = program, load, formula
         self.seeded = program.steps.is_random
         self.spread.outer, self.spread.length, self.spread.inner, self.spread.block = spread
         self.bits, self.mask, self.last = code
@@ -354,7 +351,9 @@ cdef class BlockCall(ArrayCall):
                 if type(number) is int and not -LARGEST_INT <= number <= LARGEST_INT:
                     return 0
                 largest = number
-                run_dense(self.single, <const uint8_t *>&largest, <uint8_t *>&global_scale, 1, None, 1)
+                mode = lp_mode_enter()
+                global_scale = <float>largest
+                lp_mode_leave(mode)
             elif not fits(x, self.bits):
                 return 0
             else:

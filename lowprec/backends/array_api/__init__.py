@@ -73,7 +73,7 @@ def cast_array(x: Any, plan: Plan, xp: Any, *, extend: bool = False, stream: Str
     require(plan.target, xp)
     lib = Library(xp, array_api_compat.device(x))
     if plan.method is Method.COPY:
-        return copied(x, plan.source, extend, lib)
+        return copied(x, plan.target, extend, lib)
     if plan.method is Method.NONZERO:
         return nonzero(x, plan.source, lib)
     if plan.method is Method.TRUNCATE:

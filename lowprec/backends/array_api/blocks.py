@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import array_api_compat
@@ -12,12 +11,9 @@ from ..._float_mode import default_mode
 from ...arrays.array_memory import to_host, to_library
 from ...arrays.libraries import namespace
 from ...plans.block_plan import MXINT8, BlockPlan
-from ...plans.cast_plan import make_plan
-from ...plans.plan import Plan
+from ...plans.cast_plan import plan_of
 from ...plans.scale_shapes import Groups
 from ...spec.formats import FLOAT32, FLOAT64, Format
-from ...spec.memo import CACHED
-from ...spec.operator_versions import cast_rules
 from ...spec.scale_rules import MODELOPT, power_codes
 from ..backend_choice import dispatch
 from ..cublas_scale_order import swizzle
@@ -41,13 +37,8 @@ _TINY = 2.0**-700
 """Below every value of an element and of its random bits, and well above the smallest double times 2**127."""
 
 
-@lru_cache(maxsize=CACHED)
-def _plan(source: Format, target: Format) -> Plan:
-    return make_plan(source, target, cast_rules(source, target))
-
-
 def _cast(x: Any, source: Format, target: Format, **how: Any) -> Any:
-    return x if source == target else dispatch(Job(x, _plan(source, target), **how))
+    return x if source == target else dispatch(Job(x, plan_of(source, target), **how))
 
 
 def _in_blocks(x: Any, axis: int, block: int, xp: Any) -> Any:

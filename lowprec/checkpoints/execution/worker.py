@@ -15,8 +15,7 @@ from ...loss.error_stats import ErrorStats
 from ..chunks import Chunk
 from ..files.atomic_output import start_writing
 from ..files.errors import FileError, MismatchError, reason
-from ..operations.operation import Array, Operation
-from ..operations.workspace import Workspace
+from ..operations.operation import Array, Operation, Workspace
 
 __all__ = ["OutputPosition", "Task", "TaskResult", "Worker"]
 

@@ -13,8 +13,7 @@ from ...spec.formats import Format
 from ..chunks import ALIGNMENT, Chunk, ElementCut
 from ..containers.container import OutputTensor, StoredTensor
 from ..schemes.cast import ElementRules, bytes_of
-from .operation import Array, Operation, Summary
-from .workspace import Workspace
+from .operation import Array, Operation, Summary, Workspace
 
 __all__ = ["Cast"]
 

@@ -17,8 +17,7 @@ from ..schemes.dequantize import dequantize
 from ..schemes.lossless import code_map, group_errors, multiply_scales, requantize
 from ..schemes.scale_grid import Grid
 from ..weights.quantized_weight import Weight
-from .operation import Array, Operation, Summary
-from .workspace import Workspace
+from .operation import Array, Operation, Summary, Workspace
 
 __all__ = ["ChangeCodes", "MultiplyScales"]
 

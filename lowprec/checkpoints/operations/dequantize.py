@@ -16,8 +16,7 @@ from ..containers.container import OutputTensor, StoredTensor
 from ..schemes.cast import ElementRules, Places, SourceBytes, bytes_of
 from ..schemes.dequantize import dequantize
 from ..weights.quantized_weight import Weight
-from .operation import Array, Operation, Summary
-from .workspace import Workspace
+from .operation import Array, Operation, Summary, Workspace
 
 __all__ = ["Dequantize"]
 

@@ -18,9 +18,8 @@ from ..schemes.lossless import STEPS, LosslessStep, ScaleError, group_errors
 from ..schemes.scheme import Scheme
 from ..weights.engine_interface import CODES, SCALES, Output
 from ..weights.quantized_weight import Weight, fail
-from .operation import Array, Operation, Summary
+from .operation import Array, Operation, Summary, Workspace
 from .rows import Rows
-from .workspace import Workspace
 
 __all__ = ["Lossless", "find_step"]
 

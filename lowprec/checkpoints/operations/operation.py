@@ -1,4 +1,4 @@
-"""The base of operations, each of which makes tensors of a stored one, chunk by chunk; what the report says of it."""
+"""What an operation is: it makes tensors of a stored one, by chunks; what a worker lends it and a report says of it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 
 from ...loss.error_stats import ErrorStats
 from ..chunks import Chunk, Cut
-from ..containers.container import OutputTensor, StoredTensor
-from .workspace import Workspace
+from ..containers.container import OutputTensor, StoredTensor, TensorReader
+from ..schemes.cast import Arithmetic, Places, SourceBytes
+from ..weights.quantized_weight import Weight, WeightReader
 
-__all__ = ["Array", "Operation", "Summary"]
+__all__ = ["Array", "Operation", "Summary", "Workspace"]
 
 Array = np.ndarray[Any, Any]
 
@@ -47,6 +48,57 @@ class Summary:
     nbytes: int
     scale_shape: tuple[int, ...] | None = None
     is_lossless: bool = False
+
+
+class Workspace:
+    """What one worker has for all operations: open files, and buffers.
+
+    Attributes
+    ----------
+    reader : TensorReader
+        The open files.
+    arithmetic : Arithmetic
+        Conversions, with buffers that are reused.
+    nbytes : int
+        How many bytes of tensors were read, companions not counted.
+    """
+
+    def __init__(self) -> None:
+        self.reader = TensorReader()
+        self.arithmetic = Arithmetic()
+        self.nbytes = 0
+        self._rows: WeightReader | None = None
+
+    def close(self) -> None:
+        """Close all files."""
+        self.reader.close()
+
+    def read(self, tensor: StoredTensor, start: int, nbytes: int) -> Array:
+        """Return bytes of a tensor, valid until the next call."""
+        buffer = self.arithmetic.buffer("source", np.uint8, nbytes)
+        self.reader.read_into(buffer, tensor.location, start)
+        self.nbytes += nbytes
+        return buffer
+
+    def load(self, tensor: StoredTensor, chunk: Chunk) -> SourceBytes:
+        """Return the elements of a chunk, in this machine's byte order; valid until the next call."""
+        if tensor.fmt is None:
+            raise ValueError(f"{tensor.name} holds no numbers")
+        content = self.read(tensor, tensor.bytes_of(chunk.start), tensor.bytes_of(chunk.size))
+        if tensor.swapped:
+            content.view(tensor.fmt.code_dtype).byteswap(inplace=True)
+        return SourceBytes(content, tensor.fmt, tensor.packed)
+
+    @staticmethod
+    def places(tensor: StoredTensor, chunk: Chunk) -> Places:
+        """Return where the elements of a chunk are in C order."""
+        return Places(chunk.start, tensor.shape if tensor.fortran and len(tensor.shape) > 1 else ())
+
+    def rows(self, weight: Weight) -> WeightReader:
+        """Return what reads the rows of a quantized weight; the last one is kept, for the next chunk."""
+        if self._rows is None or self._rows.weight != weight:
+            self._rows = WeightReader(weight, self.reader)
+        return self._rows
 
 
 class Operation(ABC):

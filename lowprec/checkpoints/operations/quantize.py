@@ -20,9 +20,8 @@ from ..schemes.packing import to_blocked
 from ..schemes.scheme import Scheme, Tool
 from ..weights.engine_interface import CODES, GLOBAL_SCALE, SCALES, Output
 from ..weights.quantized_weight import fail
-from .operation import Array, Operation, Summary
+from .operation import Array, Operation, Summary, Workspace
 from .rows import Part, Rows
-from .workspace import Workspace
 
 __all__ = ["Quantize"]
 

@@ -17,7 +17,7 @@ from ..containers.container import StoredTensor
 from ..schemes.cast import Array, ElementRules, bytes_of
 from ..schemes.dequantize import Parameters, dequantize
 from ..weights.quantized_weight import Weight
-from .workspace import Workspace
+from .operation import Workspace
 
 __all__ = ["Part", "Rows"]
 

@@ -15,8 +15,7 @@ from ..chunks import ALIGNMENT, Chunk, ElementCut
 from ..containers.container import OutputTensor, StoredTensor
 from ..schemes.cast import ElementRules, bytes_of
 from ..schemes.scale_grid import SCALE_SUFFIX, ScaleRequest
-from .operation import Array, Operation, Summary
-from .workspace import Workspace
+from .operation import Array, Operation, Summary, Workspace
 
 __all__ = ["Scale"]
 

@@ -20,8 +20,7 @@ from ..containers.model_config import check_model, find_descriptions, model_conf
 from ..containers.safetensors_file import SafetensorsFile
 from ..files.errors import FileError
 from ..inference_engines import compressed_tensors, modelopt, quantized_weights
-from ..operations.constant import Constant
-from ..operations.copy import Copy, CopyScales
+from ..operations.copy import Constant, Copy, CopyScales
 from ..operations.operation import Operation
 from ..schemes.scale_grid import Grid
 from ..schemes.scheme import GlobalScale, Packing, Scheme

@@ -15,12 +15,11 @@ from ...backends.jobs import Job, Scales
 from ...backends.largest_magnitudes import largest_codes
 from ...ops.encode_pack import decode
 from ...ops.scales import scale_codes
-from ...plans.cast_plan import make_plan
+from ...plans.cast_plan import plan_of
 from ...plans.plan import Method, Plan, Scaling
 from ...plans.scale_shapes import granularity_of
 from ...spec.formats import FLOAT32, Format
 from ...spec.memo import CACHED
-from ...spec.operator_versions import cast_rules
 from .scale_grid import Grid
 from .scheme import Scheme
 
@@ -99,8 +98,7 @@ def clear_negative_zeros(packed: Array, x: Array, fmt: Format) -> None:
 @lru_cache(maxsize=CACHED)
 def _plan(method: Method, source: Format, target: Format) -> Plan:
     """Return the plan of a quantization or a dequantization that has floats at both ends."""
-    last = make_plan(FLOAT32, target, cast_rules(FLOAT32, target))
-    return Plan(method, source, target, scaling=Scaling(FLOAT32, None, last))
+    return Plan(method, source, target, scaling=Scaling(FLOAT32, None, plan_of(FLOAT32, target)))
 
 
 def _run(method: Method, x: Array, fmt: Format, factors: Array, target: Format, width: int) -> Array:

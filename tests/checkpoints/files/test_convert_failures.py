@@ -19,7 +19,7 @@ from support.containers import SOURCES, X, contents
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.execution.worker import Worker
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.operations.workspace import Workspace
+from lowprec.checkpoints.operations.operation import Workspace
 
 
 def _fails(name: str, error: BaseException, number: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:

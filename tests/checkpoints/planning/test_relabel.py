@@ -241,7 +241,7 @@ def test_a_dry_run_says_the_same_and_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_operations_travel_to_other_machines() -> None:
-    from lowprec.checkpoints.operations.constant import Constant
+    from lowprec.checkpoints.operations.copy import Constant
     from lowprec.spec.formats import FLOAT32
 
     (tensor,) = [one for one in stored(COMPRESSED) if one.name.endswith("o_proj.weight_global_scale")]

@@ -11,7 +11,7 @@ import pytest
 from support.checkpoint_files import save, stored_bytes
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.operations.workspace import Workspace
+from lowprec.checkpoints.operations.operation import Workspace
 
 Array = np.ndarray[Any, Any]
 
