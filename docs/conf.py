@@ -25,6 +25,7 @@ extensions = [
     "command_line",
     "constants",
     "examples",
+    "markdown_tables",
     "repository_links",
     "speed_figures",
 ]

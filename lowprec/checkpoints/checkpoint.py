@@ -442,7 +442,7 @@ def open(
     -----
     A tensor is read when it is asked for, and not kept. NaN codes become NaN, -0 stays -0, products beyond the largest
     value become Inf. Codes whose scales are in an unknown layout are a FileError, and not numbers without their scale.
-    Source: the layouts' own tools, as docs/checkpoints/layouts.md names them.
+    Source: the layouts' own tools, as docs/checkpoints/layouts_read.md names them.
 
     Examples
     --------

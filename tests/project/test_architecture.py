@@ -21,7 +21,6 @@ from support.paths import ROOT
 import lowprec as lp
 from lowprec import reference
 from lowprec.backends import cuda
-from lowprec.cli import formats
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC
 
 onnx: Any = optional("onnx")
@@ -170,10 +169,6 @@ def test_iinfo_against_ml_dtypes(fmt: lp.Format) -> None:
     theirs = ml_dtypes.iinfo(fmt.dtype)
     ours = lp.iinfo(fmt)
     assert (ours.bits, ours.min, ours.max, ours.dtype) == (theirs.bits, theirs.min, theirs.max, fmt.dtype)
-
-
-def test_formats_page_is_current() -> None:
-    assert formats.markdown_formats() in (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
 
 
 def test_build_info() -> None:

@@ -1,4 +1,4 @@
-"""The documentation: the shell commands of its tutorials and how-to pages, run page by page, in order."""
+"""The documentation: the shell commands of its guides, run page by page, in order."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from support.paths import ROOT
 from lowprec.cli import main
 
 DOCS = ROOT / "docs"
-PAGES = [DOCS / "start.md", *sorted((DOCS / "tutorials").glob("*.md")), *sorted((DOCS / "how_to").glob("*.md"))]
-OPTIONAL = {"dask", "jax", "onnx", "safetensors", "torch"}  # a script that needs one of them may be skipped
+FOLDERS = ("tutorials", "how_to", "checkpoints")
+PAGES = [DOCS / "start.md", *(page for folder in FOLDERS for page in sorted((DOCS / folder).glob("*.md")))]
+OPTIONAL = {"dask", "gguf", "jax", "onnx", "torch"}  # a script that needs one of them may be skipped
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$(\n*)", re.MULTILINE | re.DOTALL)
 _SCRIPT = re.compile(r"# (\w+\.py)\n")
 _STATUS = re.compile(r"# exit status (\d+)$")
@@ -82,6 +83,8 @@ def run(commands: str) -> str:
 def test_commands_run_and_print_what_the_page_shows(page: Path, working_folder: Path) -> None:
     found = blocks(page)
     with contextlib.chdir(working_folder):
+        if page.parent == DOCS / "checkpoints":
+            runpy.run_path(str(page.parent / "tiny_models.py"), run_name="__main__")
         for block, after in itertools.zip_longest(found, found[1:]):
             script = _SCRIPT.match(block.text)
             if block.language == "python" and script:
