@@ -48,7 +48,7 @@ def test_a_sum(visit: Visit) -> None:
     page.get_by_role("button", name="sequential: 256, −120 ulp").first.click()
     page.get_by_role("slider", name="Step").first.press("End")
     visit.address_has("step=4096")
-    page.get_by_text("step 4096").first.wait_for()
+    page.get_by_text("step 4096", exact=True).locator("visible=true").first.wait_for()
     agrees(page, Show="Sum", Terms="n ones", n="4096", Accumulator="bfloat16")
     assert not visit.complaints
 

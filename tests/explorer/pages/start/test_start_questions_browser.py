@@ -37,6 +37,12 @@ class Walk:
         self.page.get_by_role(role, name=name, exact=True).first.click()
         self.visit.settle()
 
+    def open(self, label: str) -> None:
+        """Open a disclosure."""
+        self._act()
+        self.page.locator("summary", has_text=label).click()
+        self.visit.settle()
+
     def toggle(self, label: str) -> None:
         """Turn a switch by its label."""
         self._act()
@@ -141,3 +147,18 @@ def test_what_stochastic_rounding_does_to_that(walk: Walk) -> None:
     walk.link("Arithmetic")
     walk.says("bfloat16, stochastic: mean of 32 runs 4106.5")
     walk.says("exact 4096")
+
+
+def test_why_symmetric_int8_loses_128(walk: Walk) -> None:
+    walk.link("Quantize")
+    walk.open("Why symmetric int8 loses −128")
+    walk.says("int8 has −128 but no 128, so the scale is the largest |x| over 127, and no number becomes −128.")
+    walk.says("saturates: 1 becomes 0.9921875")
+
+
+def test_what_a_matrix_product_loses(walk: Walk) -> None:
+    walk.link("Quantize")
+    walk.open("Error of a matrix product")
+    walk.says("The product loses about as much as the weights")
+    walk.press("outlier channels", "radio")
+    walk.says("W is the tensor, its last axis that of the inputs")
