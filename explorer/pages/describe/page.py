@@ -11,12 +11,14 @@ import streamlit as st
 from lowprec import Format
 from lowprec.reference.exact_cast import decode
 
-from ...shared import browser, evidence, format_facts, layout, numbers, theme
 from ...shared import codes as codes_view
+from ...shared import evidence, format_facts, layout, numbers, theme
 from ...shared.browser.picture import picture
+from ...shared.code_table import code_table
 from ...shared.codes import portable_text
 from ...shared.controls import Controls
 from ...shared.format_names import format_named
+from ...shared.interaction import Bits
 from ...shared.link import checked, read
 from . import picture as drawings
 from . import snippets, view
@@ -134,9 +136,9 @@ def show(page: Controls[Describe]) -> None:
         """Show the format of a row."""
         use(page, name)
 
-    def go(code: int) -> None:
+    def go(_: str, code: str) -> None:
         """Mark another code."""
-        page.set(at=numbers.code_text(code, fmt))
+        page.set(at=numbers.code_text(int(code, 16), fmt))
 
     shown = anatomy.typed or anatomy.value
     others = view.rows_beside(fmt)
@@ -157,7 +159,10 @@ def show(page: Controls[Describe]) -> None:
             selected = anatomy.code
         layout.show("legend", names=[kind for kind in theme.CLASSES if any(cell[2] == kind for cell in cells)])
         with st.container(height=480 if len(cells) > 256 else "content", border=False):
-            browser.code_grid(fmt, browser.Grid("Codes", cells, columns, selected), key="codes", on_change=go)
+            picture(
+                *code_table(f"{title}, {fmt.name}", cells, columns, selected, fmt, "Codes"),
+                name="codes", detail=fmt.name, on_set=go, bits=Bits("at", f"{anatomy.code:0{fmt.bits}b}"),
+            )  # fmt: skip
     with layout.more("The format", "its facts, formats with the same codes, other pages"):
         layout.show("pages/describe/described_format", fmt=fmt)
         layout.show("facts", facts=view.facts(fmt))

@@ -34,3 +34,14 @@ def test_a_slider_by_keys_and_a_click_on_a_value(browser: Any, address: str) -> 
     assert visit.complaints == []
     assert visit.outside() == []
     visit.context.close()
+
+
+@pytest.mark.parametrize("visit", [{"phone": True}], ids=["phone"], indirect=True)
+def test_a_telephone_shows_the_picture_first(visit: Visit) -> None:
+    page = visit.go("describe")
+    box = page.locator(".picture svg").first.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    assert box["y"] < 600
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390

@@ -153,7 +153,7 @@ def test_why_symmetric_int8_loses_128(walk: Walk) -> None:
     walk.link("Quantize")
     walk.open("Why symmetric int8 loses −128")
     walk.says("int8 has −128 but no 128, so the scale is the largest |x| over 127, and no number becomes −128.")
-    walk.says("saturates: 1 becomes 0.9921875")
+    walk.page.get_by_text("saturates: 1 becomes 0.9921875").locator("visible=true").first.wait_for()
 
 
 def test_what_a_matrix_product_loses(walk: Walk) -> None:
