@@ -75,7 +75,7 @@ def _table(
         cell.text(
             right,
             y + 13,
-            text,
+            text.replace("-", "−"),
             size=11.5 if width == WIDE else 10.5,
             fill=f"{CELL_COLOURS[kind]}-text",
             anchor="end",

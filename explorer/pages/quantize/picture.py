@@ -70,9 +70,8 @@ def _bars(drawing: Drawing, block: Block, top: float, wide: bool) -> float:
         _bar(drawing, one, left + index * step + step * 0.1, step * 0.8, (place(0.0), place(x)),
              None if became is None else place(became))  # fmt: skip
     drawing.line(left, place(0.0), drawing.width, place(0.0), "quiet")
-    note = "bar: x, the largest in orange; line: what it becomes" + "; hairlines: what it can become" * bool(
-        grid_lines(block)
-    )
+    note = "bar: x, the largest in orange; line: what it becomes"
+    note += "; hairlines: what it can become" * bool(wide and grid_lines(block))
     if block.size > len(block.members):
         note += f"; {len(block.members)} of {block.size} elements"
     text, size = fitted(note, drawing.width, 13, 10, mono=False)

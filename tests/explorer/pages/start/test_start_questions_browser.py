@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from support.agreeing_controls import agrees
 from support.browser import Visit
 
 pytestmark = pytest.mark.slow
@@ -30,24 +31,28 @@ class Walk:
         self.page.wait_for_url(re.compile("/(?!start)[a-z]+"))
         self.page.locator("summary", has_text="Link").wait_for()
         self.visit.settle()
+        agrees(self.visit)
 
     def press(self, name: str, role: str = "button") -> None:
         """Click a button, or a switch."""
         self._act()
         self.page.get_by_role(role, name=name, exact=True).first.click()
         self.visit.settle()
+        agrees(self.visit)
 
     def open(self, label: str) -> None:
         """Open a disclosure."""
         self._act()
         self.page.locator("summary", has_text=label).click()
         self.visit.settle()
+        agrees(self.visit)
 
     def toggle(self, label: str) -> None:
         """Turn a switch by its label."""
         self._act()
         self.page.get_by_text(label, exact=True).first.click()
         self.visit.settle()
+        agrees(self.visit)
 
     def choose(self, label: str, option: str) -> None:
         """Choose from a list."""
@@ -55,6 +60,7 @@ class Walk:
         self.page.get_by_role("combobox", name=label).first.click()
         self.page.get_by_role("option", name=option, exact=True).click()
         self.visit.settle()
+        agrees(self.visit)
 
     def type(self, label: str, text: str) -> None:
         """Type into a field."""
@@ -63,6 +69,7 @@ class Walk:
         field.fill(text)
         field.press("Enter")
         self.visit.settle()
+        agrees(self.visit)
 
     def says(self, text: str) -> None:
         """Wait until the page shows a text, as a visitor reads it: blanks and line ends are one.
