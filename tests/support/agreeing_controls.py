@@ -7,6 +7,7 @@ from typing import Any
 
 import lowprec as lp
 from lowprec.explorer.shared.format_names import format_named
+from lowprec.spec.rounding_modes import ROUNDINGS
 
 from .browser import Visit
 from .shown_controls import Control, controls_of, fields_in, link_of
@@ -14,10 +15,13 @@ from .shown_controls import Control, controls_of, fields_in, link_of
 __all__ = ["TENSORS", "agrees", "wrong_in"]
 
 CAST = {"onnx": "ONNX (Cast)"}
+BETWEEN = {name: name.replace("_", " ") for name in ROUNDINGS} | {"same": "the last cast's", "onnx": "by ONNX's Cast"}
 LABELS = {
     "rounding-rounding": CAST,
     "compare-rounding": CAST,
     "conversion-rounding": CAST,
+    "conversion-via_rounding": BETWEEN,
+    "conversion-then_rounding": BETWEEN,
     "arithmetic-show": {"sum": "Sum", "operation": "One operation"},
     "arithmetic-terms": {"ones": "n ones", "value": "n times a value"},
     "arithmetic-factor": {"none": "none: a sum", "value": "a value"},

@@ -47,6 +47,13 @@ PRESETS: dict[str, dict[str, Any]] = {
     "Rounded twice": {**_NONE, **_TWICE},
     "What to-odd prevents": {**_NONE, **_TWICE, "via_rounding": "to_odd"},
     "Too large on the way": {**_NONE, "source": "float32", "at": "1e6", "via": "float16", "target": "bfloat16"},
+    "0.1 through bfloat16 to e5m2": {
+        **_NONE,
+        "source": "float32",
+        "at": "0.1",
+        "via": "bfloat16",
+        "target": "float8_e5m2",
+    },
     "One cast": {**_NONE, "source": "float32", "at": "0.3", "via": NO_FORMAT, "target": "float8_e4m3fn"},
 }
 """Examples: what each sets."""

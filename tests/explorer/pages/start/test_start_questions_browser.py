@@ -1,9 +1,11 @@
-"""Ten questions, each answered by the app alone in at most three actions from its bare address."""
+"""Fifteen questions, each answered by the app alone in at most three actions from its bare address."""
 
 from __future__ import annotations
 
+import io
 import re
 
+import numpy as np
 import pytest
 from support.agreeing_controls import agrees
 from support.browser import Visit
@@ -169,3 +171,32 @@ def test_what_a_matrix_product_loses(walk: Walk) -> None:
     walk.says("The product loses about as much as the weights")
     walk.press("outlier channels", "radio")
     walk.says("W is the tensor, its last axis that of the inputs")
+
+
+def test_0_1_through_bfloat16_and_e5m2(walk: Walk) -> None:
+    """0.1 is 0.10009765625 in bfloat16; the neighbours in e5m2 are 0.09375 and 0.109375."""
+    walk.link("Cast & BitCast")
+    walk.press("examples")
+    walk.press("0.1 through bfloat16 to e5m2")
+    walk.says("Through bfloat16 the result is 0.09375 (0x2E), directly the same.")
+
+
+def test_scale_byte_and_zeros_of_an_mxfp4_block_whose_largest_is_5(walk: Walk) -> None:
+    """floor(log2 5) less 2, the exponent of 6, is 0: the scale is 2^0, the byte 127; up to 0.25 numbers become 0."""
+    walk.link("Quantize")
+    walk.open("A block byte by byte")
+    walk.press("Example: largest 5")
+    walk.says("11 of its 32 elements are 0.")
+    walk.page.get_by_text("7F", exact=True).locator("visible=true").first.wait_for()
+
+
+def test_a_tensor_of_ones_own_in_int4_and_nvfp4(walk: Walk) -> None:
+    stream = io.BytesIO()
+    np.save(stream, np.arange(1, 257, dtype=np.float32).reshape(2, 128))
+    walk.link("Quantize")
+    walk.press("file", "radio")
+    walk.page.locator("input[type=file]").set_input_files(
+        {"name": "mine.npy", "mimeType": "application/octet-stream", "buffer": stream.getvalue()}
+    )  # the third action
+    for name in ("int4, blocks of 128: row 0, column 0", "NVFP4, blocks of 16: row 0, column 0"):
+        walk.page.get_by_role("button", name=name, exact=False).first.wait_for()
