@@ -120,4 +120,5 @@ def wrong_in(visit: Visit) -> list[str]:
 
 def agrees(visit: Visit) -> None:
     """Check that every control shows what the page computes; after every action of a walk."""
-    assert wrong_in(visit) == []
+    found = wrong_in(visit)
+    assert not found, found

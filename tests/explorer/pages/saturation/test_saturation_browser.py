@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.agreeing_controls import agrees
 from support.browser import Visit
 
 pytestmark = pytest.mark.slow
@@ -25,7 +24,6 @@ class Walk:
     def settle(self) -> None:
         """Wait until the page is at rest, and compare what it shows with its address."""
         self.visit.settle()
-        agrees(self.visit)
         asked = dict(part.split("=") for part in self.page.evaluate("location.search.slice(1)").split("&") if part)
         number = self.page.locator(".st-key-saturation-x input").input_value()
         opset = self.page.locator(".st-key-saturation-opset [aria-checked=true]").inner_text()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from support.agreeing_controls import agrees
 from support.browser import Visit
 
 pytestmark = pytest.mark.slow
@@ -28,11 +27,9 @@ def test_the_number_is_dragged_and_its_bits_follow(visit: Visit) -> None:
     assert page.locator(LIT).count() == 3
     page.mouse.up()
     visit.address_has("x=1.6")
-    agrees(visit)
     for key, text in (("ArrowLeft", "1.5"), ("ArrowRight", "1.6"), ("Home", "-8"), ("End", "8"), ("PageDown", "7")):
         page.get_by_role("slider", name="Number").press(key)
         visit.address_has(f"x={text}&")
-        agrees(visit)
         assert page.get_by_role("slider", name="Number").get_attribute("aria-valuetext") == text.replace("-", "−")
     assert page.locator(".picture text[data-part=away]").text_content() == "1 away"  # 6 is the largest value
 
@@ -41,7 +38,6 @@ def test_another_format_has_other_marks(visit: Visit) -> None:
     page = visit.go("")
     page.get_by_role("radio", name="e4m3", exact=True).click()
     visit.address_has("fmt=float8_e4m3fn")
-    agrees(visit)
     assert page.locator(".picture text[data-part=value]").text_content() == "2.5"
     assert page.get_by_text("float8_e4m3fn: 253 numbers, up to 448").is_visible()
 
@@ -50,17 +46,14 @@ def test_a_card_opens_its_page_with_a_strip_that_leads_on(visit: Visit) -> None:
     page = visit.go("")
     page.get_by_role("link", name="Why 448 and not 480", exact=True).click()
     visit.address_has("/anatomy?")
-    agrees(visit)
     strip = page.locator(".lp-strip-example")
     assert "1 of 10" in strip.inner_text()
     strip.get_by_role("link", name="next: 465 becomes 448, or NaN").click()
     visit.address_has("/rounding?")
-    agrees(visit)
     visit.settle()
     assert "2 of 10" in strip.inner_text()
     page.get_by_role("link", name="Saturation", exact=True).click()
     visit.address_has("/saturation")
-    agrees(visit)
     assert strip.count() == 0
 
 
@@ -96,7 +89,6 @@ def test_the_lesson_is_gone_through_by_keys_without_a_run(visit: Visit) -> None:
     assert colours == {"rgb(255, 255, 255)", "rgb(20, 22, 28)"}
     page.keyboard.press("Escape")
     visit.address_has("/rounding?x=465")
-    agrees(visit)
     assert page.locator(".slides").count() == 0
 
 
