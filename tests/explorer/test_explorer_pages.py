@@ -69,7 +69,9 @@ BINADES = [("0x0", "0"), ("0x3bff", "3800"), ("0x3c00", "3c00"), ("0x3c01", "3c0
 
 @pytest.mark.parametrize(("at", "first"), BINADES)
 def test_the_binade_of_a_code_is_marked(at: str, first: str) -> None:
-    for drawing in sent(healthy(page("describe", fmt="float16", at=at)), "picture")[1]["drawings"]:
+    test = page("describe", fmt="float16", at=at)
+    test.session_state["more-codes"] = True  # opened
+    for drawing in sent(healthy(test.run()), "picture")[1]["drawings"]:
         (grid,) = [one for one in ElementTree.fromstring(drawing["svg"]).iter() if one.get("data-columns")]
         shown = [one.get("data-code") for one in grid if one.get("aria-pressed") == "true"]
         assert shown == [f"{int(first, 16):016b}"]
