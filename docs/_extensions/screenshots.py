@@ -1,4 +1,4 @@
-"""Take the screenshots of docs/screenshots: `python docs/_extensions/screenshots.py [PAGE …]`, with chromium, Pillow."""
+"""Take the screenshots of docs/screenshots: `python docs/_extensions/screenshots.py`, with chromium and Pillow."""
 
 from __future__ import annotations
 

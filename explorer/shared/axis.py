@@ -1,11 +1,12 @@
-"""Round numbers on an axis: multiples of 1, 2 or 5 times a power of ten, or powers of ten."""
+"""Round numbers on an axis: multiples of 1, 2 or 5 times a power of ten, or powers of ten; places for labels."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
-__all__ = ["log_ticks", "ticks"]
+__all__ = ["log_ticks", "spread", "ticks"]
 
 _STEPS = (1, 2, 5, 10)
 
@@ -55,3 +56,21 @@ def log_ticks(low: Fraction, high: Fraction, most: int) -> tuple[Fraction, ...]:
 
 def _log10(number: Fraction) -> float:
     return math.log10(number.numerator) - math.log10(number.denominator)
+
+
+def spread(wanted: Sequence[float], gap: float, top: float, bottom: float) -> list[float]:
+    """Return places for labels, each near the one that it wants, none over another, `gap` apart where there is room.
+
+    Examples
+    --------
+    >>> spread([10, 12, 90], 20, 0, 100)
+    [10, 30, 90]
+    """
+    gap = min(gap, (bottom - top) / max(len(wanted), 1))
+    placed = dict.fromkeys(range(len(wanted)), 0.0)
+    last = top - gap
+    order = sorted(placed, key=lambda index: wanted[index])
+    for rank, index in enumerate(order):
+        room = bottom - gap * (len(order) - 1 - rank)
+        last = placed[index] = min(max(wanted[index], last + gap), room)
+    return list(placed.values())

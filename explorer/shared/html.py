@@ -1,4 +1,4 @@
-"""HTML, SVG and CSS from templates and style sheets, of pages and of all; no other module holds any."""
+"""HTML and CSS from templates and style sheets, of pages and of all; no other module holds any."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from .codes import fields
 from .link import query_text
 from .numbers import apart, code_text, digits_of, power_form, short
 
-__all__ = ["render", "render_picture", "render_styles", "render_text"]
+__all__ = ["render", "render_styles", "render_text"]
 
 _HERE = Path(__file__).parent
-_SVG = "http://www.w3.org/2000/svg"  # a name; nothing is fetched there
 _STYLE_SHEETS = tuple(sorted(path.name for path in _HERE.joinpath("styles").glob("*.css")))
 
 
@@ -56,11 +55,6 @@ def render(name: str, **values: Any) -> str:
     A name is that of a file in templates/, or ``pages/X/NAME`` for one of a page.
     """
     return _ENVIRONMENT.get_template("fragment.html.j2").render(content=f"{name}.html.j2", **values)
-
-
-def render_picture(name: str, **values: Any) -> str:
-    """Return the SVG text of ``NAME.svg.j2``; texts among the values are escaped."""
-    return _ENVIRONMENT.get_template(f"{name}.svg.j2").render(**values, svg_namespace=_SVG).strip()
 
 
 def render_text(name: str, **values: Any) -> str:

@@ -10,7 +10,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from . import html
-from .browser import save_picture as saving
 from .controls import Controls
 from .evidence import Checked, Evidence, run
 from .link import query_text
@@ -27,7 +26,6 @@ __all__ = [
     "more",
     "open_in",
     "oracle_section",
-    "save_picture",
     "show",
 ]
 
@@ -74,15 +72,6 @@ def more(label: str, hint: str = "", key: str | None = None) -> Any:
 def show(template: str, **values: Any) -> None:
     """Show ``TEMPLATE.html.j2`` with some values; that of a page is ``pages/X/TEMPLATE``."""
     st.html(html.render(template, **values))
-
-
-def save_picture(svg: str, name: str, detail: str = "") -> None:
-    """Show two buttons that save a picture, an SVG text, as a file of this name and detail, SVG or PNG.
-
-    The text has a width and a height in pixels. The pictures of one page have different names, which stay the same from
-    run to run; a format, code or number is a detail. `pictures` makes such texts; `charts.show` does this for charts.
-    """
-    saving.save_picture(svg, name, detail)
 
 
 def evidence_section(

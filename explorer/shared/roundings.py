@@ -23,7 +23,7 @@ from lowprec.spec.rounding_modes import DEFAULT_RANDOM_BITS, ROUND_MODES, STOCHA
 from .cast_options import BY_WIDTH, DETERMINISTIC, ONNX, overflow_of
 from .codes import neighbours
 
-__all__ = ["Chance", "Interval", "Mode", "Rounding", "rounding"]
+__all__ = ["Chance", "Interval", "Mode", "Rounding", "interval_of", "rounding"]
 
 _SINGLE = FLOAT32  # the format between in double rounding
 
@@ -103,20 +103,21 @@ def rounding(
     row = as_format(fmt)
     of_cast = explain(x, row, saturate=saturate, opset=opset)
     if not row.is_float:
-        return Rounding(of_cast, _interval(of_cast), _of_cast(of_cast, saturate, opset), ())
+        return Rounding(of_cast, interval_of(of_cast), _of_cast(of_cast, saturate, opset), ())
     rule = overflow_of(row, overflow)
     others: dict[str, Explanation] = {name: explain(x, row, rounding=name, overflow=rule) for name in DETERMINISTIC}
     chosen = others.get(rounding, of_cast)
     modes = (_mode(name, False, other.code, other) for name, other in others.items())
     return Rounding(
         chosen,
-        _interval(chosen),
+        interval_of(chosen),
         (*_of_cast(of_cast, saturate, opset), *modes, *_twice(of_cast, saturate, opset)),
         _chances(of_cast.x, row, rule),
     )
 
 
-def _interval(explanation: Explanation) -> Interval | None:
+def interval_of(explanation: Explanation) -> Interval | None:
+    """Return the interval around the number of an explanation; None for NaN, Inf and bool."""
     x, lower, upper = explanation.x, explanation.lower, explanation.upper
     if x.special or explanation.format.kind is Kind.BOOL or lower is upper is None:
         return None

@@ -23,7 +23,7 @@ from xml.etree import ElementTree
 
 from . import theme
 
-__all__ = ["NARROW", "WIDE", "Drawing", "Shapes", "paint", "text_width"]
+__all__ = ["NARROW", "WIDE", "Drawing", "Shapes", "fitted", "paint", "text_width"]
 
 WIDE = 1152
 """The width of a drawing for a desk, in pixels."""
@@ -55,6 +55,13 @@ def paint(name: str) -> str:
 def text_width(text: str, size: float, mono: bool = False) -> float:
     """Return about how wide a text is."""
     return len(text) * size * (_MONO if mono else _SANS)
+
+
+def fitted(text: str, room: float, size: float, least: float, mono: bool = True) -> tuple[str, float]:
+    """Return a text and its size so that it is no wider than a room: smaller, then cut."""
+    size = max(min(size, size * room / max(text_width(text, size, mono), 1)), least)
+    most = int(room / text_width("0", size, mono))
+    return (text if len(text) <= most else text[: most - 1] + "…"), size
 
 
 def _number(value: float) -> str:

@@ -5,6 +5,7 @@ from .beyond_range import saturates
 from .block_sweep import BlockLoss, BlockLosses, block_loss, block_sweep
 from .convert_and_measure import Loss, measure
 from .error_stats import CHUNK, ErrorStats, error_statistics
+from .product_loss import ProductLoss, product_loss
 from .scale_curve import ScaleCurve, ScalePoint, scale_curve
 
 __all__ = [
@@ -14,12 +15,14 @@ __all__ = [
     "CHUNK",
     "ErrorStats",
     "Loss",
+    "ProductLoss",
     "ScaleCurve",
     "ScalePoint",
     "block_loss",
     "block_sweep",
     "error_statistics",
     "measure",
+    "product_loss",
     "saturates",
     "scale_curve",
 ]

@@ -6,20 +6,18 @@ All pages are walked; with LOWPREC_SHARE=today, as in .ci/run, a fifth of them: 
 from __future__ import annotations
 
 import io
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.agreeing_controls import TENSORS, wrong_in
 from support.browser import Visit
 from support.checkpoint_files import save
 from support.daily_share import shared
-from support.shown_controls import Control, controls_of, fields_in, link_of, operate, untried
+from support.shown_controls import controls_of, link_of, operate, untried
 
-import lowprec as lp
 from lowprec.explorer.pages import PAGES
-from lowprec.explorer.shared.format_names import format_named
 
 playwright = pytest.importorskip("playwright.sync_api")
 
@@ -38,104 +36,6 @@ TEXTS = {
 """What is typed in the boxes for texts."""
 
 CLICK = "name => [...document.querySelectorAll('[role=radio]')].find(one => one.innerText === name)?.click()"
-CAST = {"onnx": "ONNX (Cast)"}
-LABELS = {
-    "rounding-rounding": CAST,
-    "compare-rounding": CAST,
-    "conversion-rounding": CAST,
-    "arithmetic-show": {"sum": "Sum and dot product", "operation": "One operation"},
-    "arithmetic-terms": {"ones": "n ones", "value": "n times a value"},
-    "arithmetic-factor": {"none": "none: a sum", "value": "a value"},
-    "arithmetic-product": {"exact": "not at all", "terms": "to the format of the terms"},
-    "arithmetic-op": {
-        "add": "add: a + b",
-        "subtract": "subtract: a − b",
-        "fused_multiply_add": "fused multiply add: a × b + c",
-    },
-    "quantize-origin": {"folder": "checkpoint"},
-    "quantize-drawn": {"values": "picture", "errors": "error"},
-    "quantize-scheme": {"linear": "ONNX QuantizeLinear", "mx": "OCP MX", "nvfp4": "NVFP4"},
-    "quantize-axis": {"-1": "-1 (the last)"},
-    "quantize-sweep_formats": {"mxfp4": "MXFP4", "nvfp4": "NVFP4"},
-}
-"""What stands for a value in a control, where that is not the text of a link."""
-
-TENSORS = {"first": (2, 32), "second": (4, 64)}
-
-
-def of_description(key: str, name: str) -> Any:
-    """Return what a control of a part of a described format must show."""
-    fmt = format_named(name)
-    parts = {
-        "exponent_bits": str(fmt.exponent_bits),
-        "mantissa_bits": str(fmt.mantissa_bits),
-        "bias": str(fmt.bias),
-        "signed": fmt.signed,
-        "inf": fmt.has_inf,
-        "nan": fmt.nan.value,
-        "zero": fmt.has_zero,
-    }
-    _, kind, part = key.split("-")
-    if kind == "parts":
-        return parts[part]
-    width, precision, signed, extended = fmt.bits, fmt.mantissa_bits + 1, fmt.signed, fmt.has_inf
-    try:
-        lp.as_format(f"binary{width}p{precision}{'su'[not signed]}{'ef'[not extended]}")
-    except ValueError:
-        width, precision, signed, extended = 8, 3, True, True  # IEEE P3109 has no such format
-    return {
-        "width": str(width),
-        "precision": str(precision),
-        "signed": "signed" if signed else "unsigned",
-        "extended": "extended: with Inf" if extended else "finite",
-    }[part]
-
-
-def expected(control: Control, link: dict[str, str]) -> Any:
-    """Return what a control must show by the link that the page offers."""
-    page, _, field = control.key.partition("-")
-    if "-" in field:
-        return of_description(control.key, link["fmt"])
-    value, labels = link[field], LABELS.get(control.key, {})
-    if control.kind == "stCheckbox":
-        return value == "1"
-    if control.kind == "stMultiSelect":
-        return [labels.get(part, part) for part in value.split(";" if field == "compared" else ",") if part]
-    if control.kind == "stNumberInput":
-        return f"{float(value):g}"
-    if control.kind == "stRadio":
-        return None if value == "none" else value
-    if (page, field) == ("quantize", "tensor"):
-        name = value or "first"
-        rows, columns = TENSORS[name]
-        return f"{name}  ({rows} × {columns}, float32)"
-    return labels.get(value, value)
-
-
-def wrong_in(visit: Visit) -> list[str]:
-    """Return what a page shows that is not what it computes."""
-    found: list[str] = []
-    for _ in range(50):
-        link, found = link_of(visit), []
-        if link is None and visit.page.locator("[data-testid=stCode]").count():
-            found.append("the page offers code and no link")
-        for control in controls_of(visit) if link else []:
-            if control.kind == "stButton":
-                continue
-            value = expected(control, link or {})
-            if control.key.endswith("-overflow") and value == "default":
-                is_right = str(control.shown).startswith("default: ")
-            else:
-                is_right = control.shown == value
-            if not is_right:
-                found.append(f"{control.key} shows {control.shown!r}, the page computes {value!r}")
-        if link and not visit.page.locator("[data-testid=stAlertContentError]").count():
-            asked = fields_in(visit.page.url)
-            found += [f"the address has {name}={asked[name]}" for name in asked if asked[name] != link[name]]
-        if not found:
-            break
-        time.sleep(0.1)
-    return found
 
 
 def turn_to(visit: Visit, path: str) -> None:

@@ -69,9 +69,13 @@ BINADES = [("0x0", "0"), ("0x3bff", "3800"), ("0x3c00", "3c00"), ("0x3c01", "3c0
 
 @pytest.mark.parametrize(("at", "first"), BINADES)
 def test_the_binade_of_a_code_is_marked(at: str, first: str) -> None:
-    grid = sent(healthy(page("describe", fmt="float16", at=at)), "code_grid")[0]
-    assert (grid["selected"], grid["columns"]) == (first, 8)
-    assert first in [code for *_, code in grid["cells"]]
+    test = page("describe", fmt="float16", at=at)
+    test.session_state["more-codes"] = True  # opened
+    for drawing in sent(healthy(test.run()), "picture")[1]["drawings"]:
+        (grid,) = [one for one in ElementTree.fromstring(drawing["svg"]).iter() if one.get("data-columns")]
+        shown = [one.get("data-code") for one in grid if one.get("aria-pressed") == "true"]
+        assert shown == [f"{int(first, 16):016b}"]
+        assert {len(one.get("data-range") or "") for one in grid} == {6}  # sign and exponent
 
 
 @pytest.mark.parametrize(("at", "first"), BINADES)
@@ -263,22 +267,16 @@ def test_any_query_string_shows_a_page(name: str, query: dict[str, str]) -> None
 
 
 def test_what_a_component_sends_is_checked() -> None:
-    components = pytest.importorskip("lowprec.explorer.shared.browser")
-    from lowprec import as_format
     from lowprec.explorer.shared.interaction import Bits, message_of
 
     bits = Bits("at", "00000000")
 
-    fmt = as_format(17)
     assert message_of({"bits": "01111110", "seq": 3}, bits) == ("at", "0x7e", 3)
     assert message_of({"field": "x", "value": "465", "seq": 2}, None) == ("x", "465", 2)
     assert message_of({"bits": "01111110", "seq": 3}, None) is None  # the picture has none
-    assert components.code_of({"code": "ff", "seq": 1}, fmt) == (0xFF, 1)
-    assert components.code_of({"code": "3ff8000000000001", "seq": 1}, as_format(11)) == (0x3FF8000000000001, 1)
     odd: list[Any] = [None, 7, "x", {}, {"bits": "0", "seq": 1}, {"bits": "0111111x", "seq": 1}, {"bits": 7, "seq": 1},
                       {"bits": "01111110", "seq": "1"}, {"code": "100", "seq": 1}, {"code": "-1", "seq": 1},
                       {"code": 1, "seq": 1}, {"code": "1", "seq": None}, [1, 2], {"code": "", "seq": 1},
                       {"code": "0x1", "seq": 1}, {"code": "f" * 5000, "seq": 1}]  # fmt: skip
     for value in odd:
         assert message_of(value, bits) is None
-        assert components.code_of(value, fmt) is None

@@ -33,9 +33,10 @@ NOT_DRAWN = {
     },
     "lowprec.loss": {
         "BlockLoss": "a result", "BlockLosses": "a result", "ErrorStats": "a result", "Loss": "a result",
-        "ScaleCurve": "a result", "ScalePoint": "a result",
+        "ProductLoss": "a result", "ScaleCurve": "a result", "ScalePoint": "a result",
         "block_loss": "block quantizations and error statistics, both drawn; tests/loss/test_block_sweep.py",
         "block_sweep": "many of `block_loss`; tests/loss/test_block_sweep.py",
+        "product_loss": "error statistics, drawn, of products; tests/loss/test_product_loss.py",
         "scale_curve": "the linear operators and error statistics, drawn; tests/loss/test_scale_curve.py",
         "measure": "casts and error statistics, both drawn; tests/loss/test_loss.py",
     },

@@ -13,7 +13,7 @@ __all__ = ["Control", "controls_of", "fields_in", "link_of", "operate", "untried
 
 _READ = """() => {
     const find = (place, query) => [...place.querySelectorAll(query)];
-    const text = element => element?.innerText.trim() ?? null;
+    const text = element => (element?.innerText || element?.textContent)?.trim() ?? null; // closed: no innerText
     const parts = {
         stButtonGroup: group => {
             const all = find(group, '[role=radio]');

@@ -11,6 +11,7 @@ from lowprec.spec.formats import FLOAT64
 
 from ...shared import codes, evidence, format_facts, layout, numbers
 from ...shared.browser.picture import picture as show_picture
+from ...shared.code_table import code_table
 from ...shared.controls import Controls
 from ...shared.format_names import format_named
 from ...shared.interaction import Bits
@@ -76,6 +77,6 @@ def show_table(page: Controls[Anatomy], anatomy: codes.Anatomy, title: str, go: 
     bar.segmented_control("Show values as", ANATOMY_SHOWS, required=True, **page.bind("show"))
     bar.download_button("CSV", view.csv_text(code, fmt), f"{fmt.name}.csv", "text/csv", icon=":material/download:")
     cells = codes.table(code, fmt, page.state.show)
-    drawings = picture.code_table(f"{title}, {fmt.name}", cells, codes.columns(fmt), code, fmt)
+    drawings = code_table(f"{title}, {fmt.name}", cells, codes.columns(fmt), code, fmt)
     name = f"{fmt.name} {cells[0][0]}-{cells[-1][0]}"
     show_picture(*drawings, name="codes", detail=name, on_set=go, bits=Bits("at", f"{code:0{fmt.bits}b}"))

@@ -10,6 +10,7 @@ from lowprec import Format
 from lowprec.spec.formats import Kind
 
 from ...shared import theme
+from ...shared.code_table import CELL_COLOURS, number_text
 from ...shared.codes import Anatomy, columns, has_binades
 from ...shared.codes import fields as bit_fields
 from ...shared.interaction import Bits, PartTexts
@@ -17,11 +18,10 @@ from ...shared.numbers import code_text, short
 from ...shared.svg import NARROW, WIDE, Drawing, Shapes, text_width
 from . import view
 
-__all__ = ["bits", "code", "code_table", "has_map"]
+__all__ = ["bits", "code", "has_map"]
 
 _PARTS = tuple(one.name for one in fields(view.CodeTexts))[:-1]
 _KINDS = tuple(theme.CLASSES)
-_COLOURS = {kind: "mantissa" if kind in ("normal", "integer") else kind for kind in _KINDS}
 _WORDS = {"nan": "NaN", "inf": "Inf"}
 _GAP, _MAP_LEFT, _MAP_TOP = 8, 672, 30
 _LONGEST_VALUE = 26
@@ -142,7 +142,7 @@ def _value(drawing: Shapes, anatomy: Anatomy, texts: view.CodeTexts, layout: _La
     widest = max(text_width(kind, 14) for kind in _KINDS) + 16
     for kind in _KINDS:
         shown = "ghost here" if kind == texts.kind else "ghost"
-        drawing.badge(widest / 2, y, _WORDS.get(kind, kind), _COLOURS[kind], class_=shown, when=f"kind={kind}")
+        drawing.badge(widest / 2, y, _WORDS.get(kind, kind), CELL_COLOURS[kind], class_=shown, when=f"kind={kind}")
     after, size = widest + 14, layout.small + 1
     reach = text_width("=" * (5 + fmt.bits // 4 + len(str(fmt.code_mask))), 1, True)
     if not layout.is_wide and fmt.bits > 16:
@@ -160,14 +160,12 @@ def _value(drawing: Shapes, anatomy: Anatomy, texts: view.CodeTexts, layout: _La
 def _typed(anatomy: Anatomy) -> str:
     """Return what became of the number that was typed."""
     assert anatomy.typed is not None
-    typed = view.number_text(short(anatomy.typed, 24))
+    typed = number_text(short(anatomy.typed, 24))
     if anatomy.error is None or anatomy.ulps is None:
         return f"typed {typed}"
     if anatomy.is_exact:
         return f"typed {typed}: exact"
-    return (
-        f"typed {typed}: the code is off by {view.number_text(f'{short(anatomy.error)} = {short(anatomy.ulps)}')} ulp"
-    )
+    return f"typed {typed}: the code is off by {number_text(f'{short(anatomy.error)} = {short(anatomy.ulps)}')} ulp"
 
 
 def _number_line(drawing: Shapes, fmt: Format, texts: view.CodeTexts, layout: _Layout, y: float) -> float:
@@ -236,11 +234,11 @@ def _map(drawing: Shapes, anatomy: Anatomy, left: float, top: float, layout: _La
             label=label, code=one.bits, range=one.prefix if one.prefix != one.bits else None,
             aria_pressed=str(is_shown).lower(), class_="cell here" if is_shown else "cell",
         )  # fmt: skip
-        cell.rect(x, y, cell_width - 1.5, cell_height - 1.5, _COLOURS[one.kind], radius=2)
+        cell.rect(x, y, cell_width - 1.5, cell_height - 1.5, CELL_COLOURS[one.kind], radius=2)
         text = one.text if text_width(one.text, layout.small - 2, True) <= cell_width - 3 else ""
         if text and cell_height >= 14:
             cell.text(x + cell_width / 2 - 0.75, y + cell_height / 2 + 4, text, mono=True, anchor="middle",
-                      fill=f"{_COLOURS[one.kind]}-text", size=layout.small - 2)  # fmt: skip
+                      fill=f"{CELL_COLOURS[one.kind]}-text", size=layout.small - 2)  # fmt: skip
     for first, count in words:
         kind = cells[first][0].kind
         room = count * cell_width
@@ -251,7 +249,7 @@ def _map(drawing: Shapes, anatomy: Anatomy, left: float, top: float, layout: _La
             if text_width(kind, layout.small) <= room and cell_height >= 12:
                 size = min(layout.small, cell_height)
                 drawing.text(x + room / 2, y + cell_height / 2 + 4, _WORDS.get(kind, kind), size=size, bold=True,
-                             fill=f"{_COLOURS[kind]}-text", anchor="middle", pointer_events="none")  # fmt: skip
+                             fill=f"{CELL_COLOURS[kind]}-text", anchor="middle", pointer_events="none")  # fmt: skip
     return grid_top + down * cell_height
 
 
@@ -274,54 +272,7 @@ def _map_cells(fmt: Format) -> tuple[tuple[view.BinadeCell, str], ...]:
         return tuple((one, f"{one.text}, {one.kind}") for one in view.binade_cells(fmt))
     rows = view.text_table(0, fmt).rows
     return tuple(
-        (view.BinadeCell(f"{number:0{fmt.bits}b}", f"{number:0{fmt.bits}b}", view.number_text(row.value), row.kind),
+        (view.BinadeCell(f"{number:0{fmt.bits}b}", f"{number:0{fmt.bits}b}", number_text(row.value), row.kind),
          f"{code_text(number, fmt)}: {row.value}, {row.kind}")
         for number, row in enumerate(rows)
     )  # fmt: skip
-
-
-_CELL_HEIGHT, _TABLE_TOP = 34, 40
-
-
-def code_table(
-    title: str, cells: Sequence[tuple[str, str, str, int]], across: int, selected: int, fmt: Format
-) -> tuple[Drawing, Drawing]:
-    """Return the table of codes, wide and narrow: (code, value, class, code as a number) of each cell."""
-    rows = tuple(cells)
-    return _table(title, rows, across, WIDE, selected, fmt), _table(title, rows, min(across, 4), NARROW, selected, fmt)
-
-
-@functools.lru_cache(maxsize=8)
-def _table(
-    title: str, cells: tuple[tuple[str, str, str, int], ...], across: int, width: int, selected: int, fmt: Format
-) -> Drawing:
-    cell_width = width / across
-    kinds = dict.fromkeys(kind for *_, kind, _ in cells)
-    drawing = Drawing(
-        width, _TABLE_TOP + -(-len(cells) // across) * _CELL_HEIGHT,
-        f"{title}: {len(cells)} codes, each with its value and its class: {', '.join(kinds)}",
-    )  # fmt: skip
-    drawing.text(0, 20, title, size=17, bold=True)
-    grid = drawing.group(role="group", aria_label="Table of codes", columns=across)
-    for index, (text, value, kind, number) in enumerate(cells):
-        x, y = index % across * cell_width, _TABLE_TOP + index // across * _CELL_HEIGHT
-        cell = grid.group(
-            code=f"{number:0{fmt.bits}b}", aria_pressed=str(number == selected).lower(),
-            class_="cell here" if number == selected else "cell",
-        )  # fmt: skip
-        cell.rect(x, y, cell_width - 2, _CELL_HEIGHT - 2, _COLOURS[kind], radius=3)
-        right, room = x + cell_width - 7, cell_width - 12
-        size = min(13.0, room / text_width("=" * max(len(value), 1), 1, True))
-        cell.text(
-            right,
-            y + 13,
-            text,
-            size=11.5 if width == WIDE else 10.5,
-            fill=f"{_COLOURS[kind]}-text",
-            anchor="end",
-            mono=True,
-        )
-        cell.text(
-            right, y + 27, view.number_text(value), size=size, fill=f"{_COLOURS[kind]}-text", anchor="end", mono=True
-        )
-    return drawing

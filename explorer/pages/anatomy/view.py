@@ -13,6 +13,7 @@ from lowprec.explanation import hex_float
 from lowprec.reference.exact_cast import decode
 from lowprec.spec.formats import Kind
 
+from ...shared.code_table import number_text
 from ...shared.codes import Anatomy, Neighbour, Part, binades, classify, formula, neighbours, window
 from ...shared.numbers import apart, code_text, digits_of, power_form, short
 
@@ -24,7 +25,6 @@ __all__ = [
     "csv_text",
     "facts",
     "formula_slots",
-    "number_text",
     "text_table",
 ]
 
@@ -70,11 +70,6 @@ class BinadeCell:
     prefix: str
     text: str
     kind: str
-
-
-def number_text(text: str) -> str:
-    """Return the text of a number with a minus sign, not a hyphen; Inf and NaN as they are written in prose."""
-    return text.replace("-", "−").replace("nan", "NaN").replace("inf", "Inf")
 
 
 def formula_slots(fmt: Format) -> tuple[Part, ...]:

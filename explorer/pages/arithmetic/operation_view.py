@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +15,8 @@ from lowprec.teaching.arithmetic import OPERATIONS, Operation, rounded_as
 
 from ...shared.cast_options import DETERMINISTIC, overflow_of
 from ...shared.numbers import place
-from ...shared.roundings import Chance, Interval, rounding
+from ...shared.roundings import Chance, rounding
+from .lens import Lens, lens_of
 
 __all__ = [
     "EXAMPLES",
@@ -88,7 +89,7 @@ class Calculation:
     single: Operation
     typed: Value | None
     relative: Fraction | None
-    interval: Interval | None
+    lens: Lens | None
     rows: tuple[Row, ...]
     chances: tuple[Chance, ...]
 
@@ -122,16 +123,12 @@ def calculate(
     single = teaching.operate(name, values, FLOAT32)
     number: Any = rounded_as(found.exact, fmt)
     drawn = rounding(number, fmt, rounding=mode, overflow=rule)
-    interval, (lower, upper) = drawn.interval, (found.explanation.lower, found.explanation.upper)
-    if interval is not None and random and interval.winner != "exact":
-        sides = {end[0]: side for side, end in (("right", upper), ("left", lower)) if end}
-        interval = replace(interval, winner=sides.get(found.code, "other"))
     typed = relative = None
     if any(operand.is_changed for operand in operands):
         asked = [operand.value if operand.typed is None else operand.typed for operand in operands]
         typed = teaching.operate(name, asked, fmt).exact
         relative = teaching.relative_error(found.value, typed)
-    return Calculation(found, operands, single, typed, relative, interval, tuple(rows), drawn.chances)
+    return Calculation(found, operands, single, typed, relative, lens_of(found.explanation), tuple(rows), drawn.chances)
 
 
 def _operand(name: str, text: str, fmt: Format) -> Operand:

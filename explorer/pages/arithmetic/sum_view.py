@@ -21,6 +21,9 @@ from lowprec.spec.rounding_modes import STOCHASTIC
 from lowprec.teaching.accumulation import METHODS, Accumulation, Step
 
 from ...shared.cast_options import overflow_of
+from ...shared.numbers import apart, short
+from ...shared.ranges import minus
+from .lens import Lens, lens_of
 
 __all__ = [
     "FACTORS",
@@ -32,9 +35,13 @@ __all__ = [
     "Curve",
     "Order",
     "Settings",
+    "Shown",
     "Spread",
     "Sum",
     "chosen_step",
+    "shown_step",
+    "shown_steps",
+    "terms_text",
     "raw_factors",
     "raw_numbers",
     "raw_terms",
@@ -53,6 +60,9 @@ PRODUCTS = ("exact", "terms", "accumulator")
 
 MOST_TERMS, MOST_RUNS, MOST_TYPED = 4096, 256, 256
 _MOST_POINTS = 200
+_MOST_PLACES = 65
+"""Steps that a reader can drag to."""
+
 _BAND = (0.05, 0.95)
 _LONG = 8
 
@@ -301,6 +311,52 @@ def chosen_step(result: Sum, asked: int) -> int:
     if asked:
         return min(asked, result.found.length)
     return result.stalls_at or result.first_unchanged or result.found.length
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A step of a picture: its number, the sum as a formula, the sum after it, and the exact sum between two values."""
+
+    index: int
+    formula: str
+    sum: str
+    rule: str
+    height: float | None
+    lens: Lens | None
+
+
+def shown_step(found: Accumulation, index: int) -> Shown:
+    """Return a step as a picture shows it."""
+    step, why = found.step(index), found.explanation(index)
+    before, after = (minus(apart(value, found.format)) for value in (step.before, step.sum))
+    added, exact = minus(short(step.added, 12, 6)), minus(short(step.exact, 14, 8))
+    formula = f"{before} {'− ' + added[1:] if added.startswith('−') else '+ ' + added} = {exact}"
+    return Shown(index, formula, after, why.rule, _as_float(step.sum), lens_of(why))
+
+
+@functools.lru_cache(maxsize=4)
+def shown_steps(settings: Settings) -> tuple[Shown, ...]:
+    """Return evenly spread steps, from the first to the last; none of a sum by pairs, which has no running sum."""
+    found = summed(settings).found
+    count = min(found.length, _MOST_PLACES)
+    if found.method == "pairwise" or count < 2:
+        return ()
+    steps = (1 + round((found.length - 1) * place / (count - 1)) for place in range(count))
+    return tuple(shown_step(found, index) for index in steps)
+
+
+def terms_text(settings: Settings, count: int) -> str:
+    """Return in words what is added."""
+    texts = {
+        "ones": f"{count} ones",
+        "value": f"{count} times {minus(settings.value[:20])}",
+        "count": f"1 + 2 + … + {count}",
+        "normal": f"{count} normal samples",
+        "big and small": f"{minus(settings.value[:20])}, 1, its negative, 1, … ({count} terms)",
+        "typed": f"a list of {count}",
+    }
+    factors = {"none": "", "value": f" times {minus(settings.by[:20])}", "terms": ", squared"}
+    return texts[settings.terms] + factors.get(settings.factor, ", by factors")
 
 
 def rows_to_show(found: Accumulation, at: int) -> tuple[Step | None, ...]:

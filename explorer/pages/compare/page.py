@@ -10,6 +10,7 @@ from ...shared import evidence, layout
 from ...shared.browser.picture import picture
 from ...shared.cast_controls import cast_controls, options_of
 from ...shared.controls import Controls
+from ...shared.digits import digits_of_number
 from ...shared.format_facts import comparison
 from ...shared.format_names import HELP, format_named
 from ...shared.menu import links_to_open
@@ -50,7 +51,7 @@ def show(page: Controls[Compare]) -> None:
     text = page.compute_or_reset(lambda state: view.checked(state.x), x=Compare().x)
     x = Value.of(text)
     outcomes = [view.outcome(x, fmt, **options) for fmt in formats]
-    digits = view.digits_of_number(x)
+    digits = digits_of_number(x)
     rows = [view.row_of(x, digits, outcome) for outcome in outcomes]
     picture(
         drawings.wide(text, x, digits, rows), drawings.narrow(text, x, digits, rows),

@@ -10,20 +10,12 @@ from lowprec import Format
 from lowprec.reference.exact_cast import Value
 from lowprec.teaching import HeldValues
 
+from ...shared.digits import Digits, Window, columns_of, log2, weight
+from ...shared.digits_grid import DigitsGrid
 from ...shared.range_bars import RangeBars
 from ...shared.ranges import axis_of, minus, range_of
-from ...shared.svg import NARROW, WIDE, Drawing, Shapes, text_width
-from .view import (
-    Digits,
-    Pair,
-    Row,
-    Window,
-    columns_of,
-    count_text,
-    log2,
-    short_name,
-    weight,
-)
+from ...shared.svg import NARROW, WIDE, Drawing, Shapes, fitted, text_width
+from .view import Pair, Row, count_text, short_name
 
 __all__ = ["held_narrow", "held_wide", "narrow", "wide"]
 
@@ -31,20 +23,13 @@ _ROW = 39
 _DOTS_TOP, _DOTS_HEIGHT = 46, 152
 
 
-def _fitted(text: str, room: float, size: float, least: float, mono: bool = True) -> tuple[str, float]:
-    """Return a text and its size so that it is no wider than a room: smaller, then cut."""
-    size = max(min(size, size * room / max(text_width(text, size, mono), 1)), least)
-    most = int(room / text_width("0", size, mono))
-    return (text if len(text) <= most else text[: most - 1] + "…"), size
-
-
 def _named(shapes: Shapes, x: float, y: float, name: str, room: float, size: float, **more: Any) -> None:
-    text, fitted = _fitted(name, room, size, 11, mono=True)
+    text, size = fitted(name, room, size, 11, mono=True)
     element = shapes.add("g", {})
     inner = Shapes(element)
     if text != name:
         inner.add("title", {}, name)
-    inner.text(x, y, text, size=fitted, mono=True, **more)
+    inner.text(x, y, text, size=size, mono=True, **more)
 
 
 def _number_text(text: str, room: int) -> str:
@@ -55,95 +40,16 @@ def _number_text(text: str, room: int) -> str:
 # ---- one number in several formats
 
 
-class _DigitsGrid:
-    """Columns of digits: where each weight stands, digits and windows drawn there."""
-
-    def __init__(self, left: float, width: float, columns: range, size: float, height: float) -> None:
-        self.left, self.width, self.columns, self.size, self.height = left, width, columns, size, height
-
-    @property
-    def right(self) -> float:
-        return self.left + self.width * len(self.columns)
-
-    def x(self, exponent: int) -> float:
-        """Return the left edge of a column."""
-        return self.left + self.width * (self.columns[0] - exponent)
-
-    def digit(self, shapes: Shapes, exponent: int, y: float, text: str, fill: str, bold: bool = False) -> None:
-        x = self.x(exponent) + self.width / 2
-        shapes.text(x, y + self.size * 0.36, text, size=self.size, fill=fill, anchor="middle", bold=bold, mono=True)
-
-    def headings(self, shapes: Shapes, y: float, size: float) -> None:
-        """Write every third weight."""
-        for exponent in self.columns:
-            if exponent % 3 == 0:
-                text, x = weight(exponent), self.x(exponent) + self.width / 2
-                half = text_width(text, size) / 2
-                shapes.text(min(max(x, half), shapes_width(shapes) - half), y, text, size=size, fill="quiet",
-                            anchor="middle")  # fmt: skip
-
-    def number(self, shapes: Shapes, y: float, digits: Digits) -> None:
-        """Write the digits of the number: zeros before it and before the point in grey."""
-        for exponent in self.columns:
-            is_first = exponent > digits.first and exponent >= 0
-            if not is_first or exponent == 0:
-                fill = "quiet" if is_first else "accent"
-                self.digit(shapes, exponent, y, digits.at(exponent) or "?", fill, bold=not is_first)
-        if digits.goes_on or digits.first - len(digits.bits.rstrip("0")) + 1 < self.columns[-1]:
-            shapes.text(self.right + 2, y + self.size * 0.36, "…", size=self.size, fill="accent", bold=True)
-
-    def window(self, shapes: Shapes, y: float, window: Window, digits: Digits | None) -> None:
-        """Draw the digits that a format keeps in boxes, those that it cuts in grey."""
-        bits, top = window.hidden + window.kept, y - self.height / 2
-        for exponent in self.columns:
-            index = window.first - exponent
-            if not 0 <= index < len(bits):
-                is_cut = digits and (exponent < window.last or exponent <= digits.first)
-                if digits and is_cut and exponent <= max(digits.first, 0):
-                    self.digit(shapes, exponent, y, digits.at(exponent), "cut")
-                continue
-            x, is_hidden = self.x(exponent), index < len(window.hidden)
-            if is_hidden:
-                shapes.rect(x + 1.5, top + 1, self.width - 3, self.height - 2, "none", radius=3, stroke="mantissa-text",
-                            stroke_width=1.2, stroke_dasharray="4 3")  # fmt: skip
-            else:
-                shapes.rect(x + 0.75, top, self.width - 1.5, self.height, "mantissa", radius=3)
-            self.digit(shapes, exponent, y, bits[index], "mantissa-text", bold=not is_hidden)
-            if exponent in window.changed:
-                shapes.line(
-                    x + 3, top + self.height + 2.5, x + self.width - 3, top + self.height + 2.5, "accent", width=2.5
-                )
-        self._beyond(shapes, y, window)
-
-    def _beyond(self, shapes: Shapes, y: float, window: Window) -> None:
-        """Say where a window lies that is not in sight, and mark one that goes on."""
-        span = f"{weight(window.first)} … {weight(window.last)}" if window.first > window.last else weight(window.last)
-        base = y + self.size * 0.36
-        if window.last > self.columns[0]:
-            self._note(shapes, self.left, base, f"← {span}", "start")
-        elif window.first < self.columns[-1]:
-            self._note(shapes, self.right, base, f"{span} →", "end")
-        elif window.last < self.columns[-1]:
-            more = self.columns[-1] - window.last
-            self._note(shapes, self.right, base, f"+{more} →", "end")
-
-    def _note(self, shapes: Shapes, x: float, base: float, text: str, anchor: str) -> None:
-        width = math.ceil((text_width(text, 12) + 8) / self.width) * self.width  # whole columns
-        shapes.rect(x - (width if anchor == "end" else 0), base - 19, width, 28, "page")
-        shapes.text(x + (-4 if anchor == "end" else 4), base, text, size=12, fill="mantissa-text", anchor=anchor)
-
-
-def shapes_width(shapes: Shapes) -> float:
-    """Return the width of the drawing that shapes belong to."""
-    return float(shapes.element.get("width") or WIDE)
-
-
 def _code(shapes: Shapes, right: float, y: float, window: Window, fmt: Format, size: float) -> None:
     """Draw sign and exponent, with their right edge at x."""
     shown = [("sign", window.sign), ("exponent", window.exponent)]
     shapes.code(right, y + size * 0.36, [one for one in shown if one[1]], size=size, anchor="end")
     if not fmt.is_float and window.sign == "1":
         shapes.text(right - 24, y + 4, "two's complement", size=11.5, fill="quiet", anchor="end")
+
+
+def _windows(rows: Sequence[Row]) -> list[Window]:
+    return [row.window for row in rows if row.window]
 
 
 def _moved_up(names: Sequence[str], index: int) -> str:
@@ -162,7 +68,7 @@ def wide(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> Dra
     bottom = 91 + _ROW * len(rows)
     drawing = Drawing(WIDE, bottom + 4, _label(text, rows))
     names = [row.outcome.format.name for row in rows]
-    grid = _DigitsGrid(574, 23, columns_of(rows, digits, 19, 8), 15, 25)
+    grid = DigitsGrid(574, 23, columns_of(_windows(rows), digits, 19, 8), 15, 25)
     drawing.text(132, 16, "range: what the exponent bits buy", size=15, fill="exponent-text", bold=True)
     drawing.text(grid.left + 75, 16, "digits: what the mantissa bits buy", size=15, fill="mantissa-text", bold=True)
     drawing.text(WIDE, 16, "value, error", size=15, anchor="end", bold=True)
@@ -174,7 +80,7 @@ def wide(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> Dra
     grid.headings(drawing, 37, 12.5)
     if 0 in grid.columns and -1 in grid.columns:
         drawing.line(grid.x(-1), 42, grid.x(-1), bottom, "quiet", dashed=True)
-    x_text, size = _fitted(f"x = {_number_text(text, 40)}", 128 if log2(x) is not None else 400, 17, 11)
+    x_text, size = fitted(f"x = {_number_text(text, 40)}", 128 if log2(x) is not None else 400, 17, 11)
     drawing.text(0, 75.5, x_text, size=size, fill="accent", bold=True, mono=True)
     if digits is not None:
         grid.number(drawing, 70, digits)
@@ -191,10 +97,10 @@ def wide(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> Dra
         else:
             drawing.text(grid.left, y + 5, row.error, size=13, fill="quiet")
             continue
-        value, size = _fitted(row.value, 134, 14.5, 10.5)
+        value, size = fitted(row.value, 134, 14.5, 10.5)
         drawing.text(WIDE, y - 2, value, size=size, anchor="end", bold=True, mono=True)
         has_words = bool(row.outcome.losses)
-        error, size = _fitted(row.error, 138, 12.5, 10.5, mono=not has_words)
+        error, size = fitted(row.error, 138, 12.5, 10.5, mono=not has_words)
         drawing.text(WIDE, y + 14, error, size=size, fill="quiet", anchor="end", mono=not has_words)
     return drawing
 
@@ -206,7 +112,7 @@ def _row_name(drawing: Drawing, y: float, names: Sequence[str], index: int, reac
         shapes = drawing.group(set=_moved_up(names, index), label=f"Move {name} up")
         shapes.rect(0, y - 17, 132, 34, "page")
         shapes.text(124, y + 14, "↑", size=13, fill="quiet")
-    text, size = _fitted(name, 130, 14, 11)
+    text, size = fitted(name, 130, 14, 11)
     shapes.text(0, y, text, size=size, mono=True)
     shapes.text(0, y + 14, reach, size=11.5, fill="exponent-text")
 
@@ -244,9 +150,9 @@ def narrow(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> D
     for index, row in enumerate(rows):
         _named(drawing, 0, 39 + 25 * index, short_name(row.outcome.format.name), 72, 13)
     _range_rows(drawing, x, rows, (82, 350), 18, 34.5, 25, 17)
-    grid = _DigitsGrid(124, 17.1, columns_of(rows, digits, 13, 2), 13, 21)
+    grid = DigitsGrid(124, 17.1, columns_of(_windows(rows), digits, 13, 2), 13, 21)
     grid.headings(drawing, start + 13, 11.5)
-    x_text, size = _fitted(f"x = {_number_text(text, 40)}", 118 if digits else 350, 15, 10.5)
+    x_text, size = fitted(f"x = {_number_text(text, 40)}", 118 if digits else 350, 15, 10.5)
     drawing.text(0, start + 37, x_text, size=size, fill="accent", bold=True, mono=True)
     if digits is not None:
         grid.number(drawing, start + 32, digits)
@@ -260,10 +166,10 @@ def narrow(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> D
         elif row.special:
             drawing.badge(grid.left + 30, top + 37, row.value, row.special, size=12)
         else:
-            note, size = _fitted(row.error, NARROW, 12, 10.5, mono=False)
+            note, size = fitted(row.error, NARROW, 12, 10.5, mono=False)
             drawing.text(0, top + 36, note, size=size, fill="quiet")
             continue
-        value, size = _fitted(row.value, 146, 13.5, 10.5)
+        value, size = fitted(row.value, 146, 13.5, 10.5)
         drawing.text(NARROW, top + 16, value, size=size, anchor="end", bold=True, mono=True)
     return drawing
 
@@ -310,7 +216,7 @@ def _matrix(
     for index, row in enumerate(table):
         name = short_name(row[index].source.name)
         _named(drawing, corner[0], top + pitch * index + 27, name, names - 4, 13)
-        text, size = _fitted(name, cell * (1 + is_staggered) - 1, 11.5, 10.5)
+        text, size = fitted(name, cell * (1 + is_staggered) - 1, 11.5, 10.5)
         shown = drawing.group(label=name) if text != name else drawing
         y = top + 4 - 11 * (is_staggered and index % 2)
         shown.text(left + cell * (index + 0.5), y, text, size=size, fill="quiet", anchor="middle", mono=True)
@@ -341,8 +247,8 @@ def _pair(drawing: Drawing, pair: Pair, left: float, right: float, size: float) 
     """Draw the chosen pair between two x."""
     found = pair.values
     title = f"{short_name(found.source.name)} in {short_name(found.target.name)}: {pair.title}"
-    text, fitted = _fitted(title, right - left, size, 12, mono=False)
-    drawing.text(left, 17, text, size=fitted, bold=True)
+    text, size = fitted(title, right - left, size, 12, mono=False)
+    drawing.text(left, 17, text, size=size, bold=True)
     (_dots if pair.dots else _bars)(drawing, pair, left, right)
     base = _DOTS_TOP + _DOTS_HEIGHT + 42
     marks, counted = (("held exactly", "rounded to a neighbour"), "a column is a binade")
@@ -363,8 +269,8 @@ def _pair(drawing: Drawing, pair: Pair, left: float, right: float, size: float) 
         drawing.text(right, base, lines[0], size=12.5, fill="quiet", anchor="end")
     else:
         drawing.text(left, base + 18, lines[0], size=12, fill="quiet")
-    note, fitted = _fitted(lines[1], right - left, 13, 10.5, mono=False)
-    drawing.text(left, base + (20 if right - left > 500 else 36), note, size=fitted, fill="quiet")
+    note, size = fitted(lines[1], right - left, 13, 10.5, mono=False)
+    drawing.text(left, base + (20 if right - left > 500 else 36), note, size=size, fill="quiet")
 
 
 def _columns(drawing: Drawing, pair: Pair, left: float, right: float) -> float:

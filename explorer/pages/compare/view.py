@@ -12,41 +12,33 @@ import lowprec as lp
 from lowprec import reference, teaching
 from lowprec.explanation import Explanation, LossSentence
 from lowprec.reference.exact_cast import Value
-from lowprec.spec.formats import FLOAT64, NUMERIC, Format
+from lowprec.spec.formats import NUMERIC, Format
 from lowprec.spec.operator_versions import NEWEST, first_opset
 from lowprec.teaching import HeldBinade, HeldValues, ResultError, values_held
 
 from ...shared.cast_options import CastOptions, options_for
-from ...shared.codes import classify, fields, losses_of
+from ...shared.codes import losses_of
+from ...shared.digits import Digits, Window, changed_digits, window_of
 from ...shared.numbers import apart, number, power_form, short
 from ...shared.ranges import minus
 
 __all__ = [
     "COMPARABLE",
-    "Digits",
     "Dot",
     "Outcome",
     "Pair",
     "Row",
-    "Window",
     "checked",
-    "columns_of",
     "count_text",
-    "digits_of_number",
-    "log2",
     "matrix",
     "outcome",
     "pair_of",
     "row_of",
     "short_name",
-    "weight",
 ]
 
 COMPARABLE: tuple[Format, ...] = tuple(fmt for fmt in NUMERIC if fmt.is_float or fmt.is_integer)
 """The formats that have a range and a precision."""
-
-_FARTHEST = 1100
-"""Beyond the exponents of every format."""
 
 _MOST_DOTS = 34 * 16
 """Values, one dot each, that a picture of a pair has; more are counted by binade."""
@@ -78,51 +70,6 @@ def checked(text: str) -> str:
     return text
 
 
-def log2(value: Value) -> float | None:
-    """Return log2 of a magnitude, or None for 0, Inf, NaN and magnitudes that no format has."""
-    if not value.magnitude or abs(reference.binade_of(value)) > _FARTHEST:
-        return None
-    return reference.log2(value)
-
-
-# ---- digits
-
-
-@dataclass(frozen=True, slots=True)
-class Digits:
-    """The first binary digits of a magnitude: the exponent of the first, up to 53 of them, whether others follow."""
-
-    first: int
-    bits: str
-    goes_on: bool
-
-    def at(self, exponent: int) -> str:
-        """Return the digit of a weight, 0 left of the first one; "" where it is not known."""
-        index = self.first - exponent
-        return "0" if index < 0 else self.bits[index] if index < len(self.bits) else "" if self.goes_on else "0"
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """The bits of a code over the digits of a number: sign and exponent, and the digits with their weights.
-
-    `hidden` is the leading digit, which the code does not have; `last` the exponent of the last digit that is kept;
-    `changed` has the exponents of those that differ from the number's because it was rounded up.
-    """
-
-    sign: str
-    exponent: str
-    hidden: str
-    kept: str
-    last: int
-    changed: frozenset[int] = frozenset()
-
-    @property
-    def first(self) -> int:
-        """The exponent of the first digit."""
-        return self.last + len(self.hidden + self.kept) - 1
-
-
 @dataclass(frozen=True, slots=True)
 class Row:
     """A format's row: the result, its digits (None for Inf, NaN and no result), value and error as texts."""
@@ -135,33 +82,12 @@ class Row:
     is_inside: bool
 
 
-def digits_of_number(x: Value) -> Digits | None:
-    """Return the binary digits of a number that is not 0, Inf or NaN, nor beyond the range of float64."""
-    if log2(x) is None:
-        return None
-    code = reference.encode(x, FLOAT64, rounding="toward_zero")
-    found = reference.decode(code, FLOAT64)
-    if not found.magnitude or found.special or reference.binade_of(found) != reference.binade_of(x):
-        return None
-    window = _window(code, found, FLOAT64)
-    first = reference.binade_of(x)
-    return Digits(first, (window.hidden + window.kept)[window.first - first :], found.magnitude != x.magnitude)
-
-
-def _window(code: int, value: Value, fmt: Format) -> Window:
-    bits = {part.name: part.bits for part in fields(code, fmt)}
-    last = reference.binade_of(reference.ulp(value, fmt)) if fmt.is_float else 0
-    normal = "1" if classify(code, fmt) == "normal" else "0"
-    return Window(bits.get("sign", ""), bits.get("exponent", ""), normal * fmt.is_float, bits.get("mantissa", ""), last)
-
-
 def _changed(window: Window, digits: Digits | None, row: Outcome, x: Value) -> frozenset[int]:
     """Return the weights at which the digits are not those of a number that was rounded away from zero."""
     value = row.explanation.value if row.explanation else x
     if digits is None or row.losses or value.magnitude <= x.magnitude or (x.negative and not row.format.is_float):
         return frozenset()
-    kept = zip(range(window.first, window.last - 1, -1), window.hidden + window.kept, strict=True)
-    return frozenset(exponent for exponent, bit in kept if digits.at(exponent) not in (bit, ""))
+    return changed_digits(window, digits)
 
 
 def row_of(x: Value, digits: Digits | None, row: Outcome) -> Row:
@@ -179,25 +105,10 @@ def row_of(x: Value, digits: Digits | None, row: Outcome) -> Row:
     if value.special:
         shown = "−" * value.negative * (value.special == "inf") + {"nan": "NaN", "inf": "Inf"}[value.special]
         return Row(row, None, value.special, shown, ", ".join(texts), is_inside)
-    window = _window(row.explanation.code, value, row.format)
+    window = window_of(row.explanation.code, value, row.format)
     changed = _changed(window, digits, row, x)
     shown = minus(apart(value, row.format))
     return Row(row, replace(window, changed=changed), "", shown, ", ".join(texts), is_inside)
-
-
-def columns_of(rows: Sequence[Row], digits: Digits | None, count: int, left: int) -> range:
-    """Return the exponents of columns: from the first digit, or that of a window at most `left` before it."""
-    first = digits.first if digits else 0
-    starts = [row.window.first for row in rows if row.window and row.window.first <= first + left]
-    top = max([first, *starts])
-    return range(top, top - count, -1)
-
-
-def weight(exponent: int) -> str:
-    """Return a power of two as the heading of a column."""
-    if exponent == -3:
-        return "⅛"
-    return str(Fraction(2) ** exponent) if -12 <= exponent <= 9 else minus(f"2^{exponent}")
 
 
 # ---- which values of a format another one has

@@ -11,7 +11,7 @@ from lowprec._notebook_display import count_text
 from lowprec.reference.exact_cast import Value
 from lowprec.spec.operator_versions import NEWEST
 
-from ...shared import chart, evidence, layout
+from ...shared import evidence, layout
 from ...shared.browser.picture import picture as show_picture
 from ...shared.cast_controls import cast_controls, options_of
 from ...shared.cast_options import ONNX, CastOptions
@@ -47,6 +47,13 @@ PRESETS: dict[str, dict[str, Any]] = {
     "Rounded twice": {**_NONE, **_TWICE},
     "What to-odd prevents": {**_NONE, **_TWICE, "via_rounding": "to_odd"},
     "Too large on the way": {**_NONE, "source": "float32", "at": "1e6", "via": "float16", "target": "bfloat16"},
+    "0.1 through bfloat16 to e5m2": {
+        **_NONE,
+        "source": "float32",
+        "at": "0.1",
+        "via": "bfloat16",
+        "target": "float8_e5m2",
+    },
     "One cast": {**_NONE, "source": "float32", "at": "0.3", "via": NO_FORMAT, "target": "float8_e4m3fn"},
 }
 """Examples: what each sets."""
@@ -66,14 +73,15 @@ def witness(source: str, formats: tuple[str, ...], between: list[CastOptions], o
 
 
 def show_steps(cast: view.Conversion, typed: Value | None = None, name: str = "cast") -> None:
-    """Show the steps of one Cast, what it lost, and the buttons that save its picture, by a name."""
+    """Show the steps of one Cast, what it lost, and its picture, by a name."""
     text, loss = code_text(cast.code, cast.source), view.loss_text(cast)
     layout.show(
         "pages/conversion/cast_steps", conversion=cast, typed=typed, anatomy=anatomy(text, cast.source), loss=loss
     )
     layout.show("loss_sentence", losses=losses_of(cast.explanation))
     detail = f"{cast.source.name} {cast.code:#x} to {cast.target.name}"
-    layout.save_picture(picture.cast_steps(cast, chart.is_dark()), name, detail)
+    drawings = (picture.cast_steps(cast, wide=wide) for wide in (True, False))
+    show_picture(*drawings, name=name, detail=detail)
 
 
 def show(page: Controls[Conversion]) -> None:
@@ -156,11 +164,12 @@ def show(page: Controls[Conversion]) -> None:
     narrow = format_named(state.packed)
     codes = page.compute_or_reset(lambda state: packing_view.parse_codes(state.codes, narrow), codes=Conversion().codes)
     packing = packing_view.packing(codes, narrow)
-    layout.show("pages/conversion/packed_bytes", packing=packing, sentence=packing_view.packing_sentence(packing))
+    st.markdown(packing_view.packing_sentence(packing))
     unused = f" The last {packing.unused_bits} bits belong to no code and are 0." if packing.unused_bits else ""
     size = f"{count_text(len(codes), 'code')} of {narrow.bits} bits in {count_text(len(packing.packed), 'byte')}"
     st.caption(f"{size}; below each bit the number of its code.{unused}")
-    layout.save_picture(picture.packed_bytes(packing, chart.is_dark()), "packing", narrow.name)
+    drawings = (picture.packed_bytes(packing, wide=wide) for wide in (True, False))
+    show_picture(*drawings, name="packing", detail=narrow.name)
     proof = evidence.evidence(conversion.value, target, options, source)
     layout.evidence_section([proof], lambda: [evidence.check(target, options, [source])])
     is_packing_asked = (state.packed, state.codes) != (Conversion().packed, Conversion().codes)

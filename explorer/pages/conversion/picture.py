@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from lowprec import Format
 from lowprec.reference.exact_cast import Value
 
-from ...shared import drawing as framed
 from ...shared.cast_options import ONNX
 from ...shared.codes import fields
-from ...shared.drawing import MARGIN, bit_boxes, draw
 from ...shared.numbers import code_text, digits_of, short
-from ...shared.svg import NARROW, WIDE, Drawing, Shapes, text_width
+from ...shared.svg import NARROW, WIDE, Drawing, Shapes, fitted, text_width
 from .chain_view import DoubleRounding, Route, Scale
 from .packing_view import PackedByte, Packing
 from .view import Conversion, loss_text
@@ -22,18 +21,60 @@ __all__ = ["cast_steps", "chain_rows", "packed_bytes", "rounding_words"]
 Stop = tuple[Format, int, Value]
 
 
-def cast_steps(conversion: Conversion, dark: bool = False) -> str:
-    """Return the picture of a Cast."""
+def cast_steps(conversion: Conversion, *, wide: bool = True) -> Drawing:
+    """Return the picture of a Cast: the code, the rule that decides, the code that it becomes."""
     ends = (
         (conversion.source, conversion.code, conversion.value),
         (conversion.target, conversion.result, conversion.result_value),
     )
-    rows = [(fmt, code, short(value, 26, digits_of(fmt)), bit_boxes(code, fmt)) for fmt, code, value in ends]
+    width = WIDE if wide else NARROW
+    texts = [f"{fmt.name} {code_text(code, fmt)} = {_told_exactly(value, fmt)}" for fmt, code, value in ends]
     loss = loss_text(conversion)
-    texts = [framed.text_width(len(fmt.name) + fmt.bits // 4 + 10 + len(value), 15) for fmt, _, value, _ in rows]
-    texts += [framed.text_width(len(conversion.rule) + 4, 14), framed.text_width(len(loss), 14)]
-    width = max(*texts, *(boxes.width for *_, boxes in rows)) + 2 * MARGIN
-    return draw("pages/conversion/cast_steps", width, 332, dark, rows=rows, rule=conversion.rule, loss=loss)
+    drawing = Drawing(width, 400, f"{texts[0]} becomes {texts[1]}: {conversion.rule}; {loss}")
+    y = 20.0
+    for index, ((fmt, code, _), text) in enumerate(zip(ends, texts, strict=True)):
+        shown, size = fitted(text, width, 16 if wide else 14, 10)
+        drawing.text(0, y, shown, size=size, bold=True, mono=True)
+        y = _bit_rows(drawing, code, fmt, y + 12, wide) + 14
+        if not index:
+            drawing.arrow(f"M10 {y - 4:.1f}L", (10, y + 36), (0, 1))
+            rule, size = fitted(conversion.rule, width - 30, 15, 10, mono=False)
+            drawing.text(30, y + 22, rule, size=size, fill="accent")
+            y += 64
+    if loss:
+        text, size = fitted(loss, width, 14, 10, mono=False)
+        drawing.text(0, y + 8, text, size=size, fill="quiet")
+        y += 16
+    drawing.resize(y)
+    return drawing
+
+
+def _told_exactly(value: Value, fmt: Format) -> str:
+    text = short(value, 26, digits_of(fmt))
+    return text.replace("-", "−").replace("nan", "NaN").replace("inf", "Inf")
+
+
+def _bit_rows(drawing: Drawing, code: int, fmt: Format, y: float, wide: bool) -> float:
+    """Draw the bits of a code, in rows where they are many; return the bottom."""
+    across = 64 if wide else 16
+    box = min(36.0, (drawing.width - 24) / min(fmt.bits, across))
+    places = [
+        (field.name, field.label, place) for field in fields(code, fmt) for place in range(field.first, field.last)
+    ]
+    bits = f"{code:0{fmt.bits}b}"
+    for first in range(0, fmt.bits, across):
+        row = [
+            (name, label, "".join(bits[place] for *_, place in run))
+            for (name, label), run in groupby(places[first : first + across], key=lambda one: one[:2])
+        ]
+        strips = [(name, text) for name, _, text in row]
+        labels = ["" if len(text) * box < text_width(label, 12.5) else label for _, label, text in row]
+        drawing.bits(
+            0, y, strips, box=box, height=min(34, box * 1.3), size=min(18, box * 0.62), labels=labels, first=first,
+            total=fmt.bits,
+        )  # fmt: skip
+        y += min(34, box * 1.3) + 26
+    return y
 
 
 _Labels = list[tuple[float, list[tuple[str, str]]]]
@@ -55,10 +96,7 @@ def chain_rows(
         _route(drawing, one, 34 + index * (_RESULT if wide else 62.0), len(routes) > 1, wide)
     if drawn is not None:
         below = _bars(drawing, drawn, rows + 24, wide)
-    drawing.height = rows + below
-    drawing.element.set("viewBox", f"0 0 {width} {drawing.height:.0f}")
-    drawing.element.set("height", f"{drawing.height:.0f}")
-    next(one for one in drawing.element if one.get("class") == "ground").set("height", f"{drawing.height:.0f}")
+    drawing.resize(rows + below)
     return drawing
 
 
@@ -211,64 +249,52 @@ def _bar(drawing: Drawing, scale: Scale, y: float, name: str, labels: _Labels) -
     return y + 18 + len(rows) * deep
 
 
-_BIT = 24
-_ACROSS = 4  # bytes in a row
-_BYTE, _BETWEEN = 8 * _BIT, 22
-_ROW = 104
-_CHIP_LINE, _FIRST_CHIPS = 30, 58
 _COLOURS = ("exponent", "mantissa", "sign", "subnormal")  # neighbouring codes differ: 6 bits need four
-
-_Run = tuple[str, str, float, float, list[tuple[str, float]]]
 
 
 def _colour(index: int | None) -> str:
     return "zero" if index is None else _COLOURS[index % len(_COLOURS)]
 
 
-def _runs(byte: PackedByte, x: float) -> list[_Run]:
-    """Return owner, colour, left edge, width and bits of the parts of a byte."""
-    runs: list[_Run] = []
-    for run in byte.runs:
-        bits = [(bit, x + place * _BIT) for place, bit in enumerate(run.bits)]
-        owner = "–" if run.code_index is None else str(run.code_index)
-        runs.append((owner, _colour(run.code_index), x, len(bits) * _BIT, bits))
-        x += len(bits) * _BIT
-    return runs
-
-
 def _counted(count: int, word: str) -> str:
     return f"{count} {word}{'s' * (count != 1)}"
 
 
-def packed_bytes(packing: Packing, dark: bool = False) -> str:
-    """Return the picture of packed codes."""
-    bits = packing.format.bits
-    chip = framed.text_width(bits + 4, 14) + 14
-    chips_across = int((_ACROSS * (_BYTE + _BETWEEN) - _BETWEEN) // chip)
-    chips = []
-    for index, code in enumerate(packing.codes):
-        line, place = divmod(index, chips_across)
-        at = MARGIN + place * chip, _FIRST_CHIPS + line * _CHIP_LINE
-        chips.append((index, f"{code:0{bits}b}", _colour(index), *at))
-    top = chips[-1][-1] + 62
-    packed = []
+def packed_bytes(packing: Packing, *, wide: bool = True) -> Drawing:
+    """Return the picture of packed codes: a chip for each, below them the bytes, each bit in the colour of its code."""
+    width, across, bit = (WIDE, 5, 25.0) if wide else (NARROW, 2, 20.0)
+    codes, count = packing.codes, packing.format.bits
+    title = f"{_counted(len(codes), 'code')} of {packing.format.name} in {_counted(len(packing.bytes), 'byte')}"
+    drawing = Drawing(width, 100, f"{title}; the first code takes the lowest bits")
+    drawing.text(0, 18, title, size=16 if wide else 14, bold=True)
+    x, y = 0.0, 34.0
+    for index, code in enumerate(codes):
+        text = f"{index}: {code:0{count}b}"
+        room = text_width(text, 14, mono=True) + 12
+        if x + room > width:
+            x, y = 0.0, y + 30
+        drawing.rect(x, y, room - 4, 24, _colour(index), radius=4)
+        drawing.text(x + 4, y + 17, text, size=14, fill=f"{_colour(index)}-text", mono=True)
+        x += room
+    y += 44
     for index, byte in enumerate(packing.bytes):
-        line, place = divmod(index, _ACROSS)
-        left = MARGIN + place * (_BYTE + _BETWEEN)
-        packed.append((f"byte {index} = 0x{byte.value:02X}", left + _BYTE / 2, top + line * _ROW, _runs(byte, left)))
-    codes, parts = len(chips), len(packed)
-    title = f"{_counted(codes, 'code')} of {packing.format.name} in {_counted(parts, 'byte')}"
-    widths = (min(parts, _ACROSS) * (_BYTE + _BETWEEN) - _BETWEEN, min(codes, chips_across) * chip)
-    width = max(*widths, framed.text_width(len(title), 17)) + 2 * MARGIN
-    height = packed[-1][2] + 78
-    return draw(
-        "pages/conversion/packed_bytes",
-        width,
-        height,
-        dark,
-        title=title,
-        chips=chips,
-        packed=packed,
-        bit=_BIT,
-        chip=chip,
-    )
+        left, top = index % across * (width / across), y + index // across * 84
+        _packed_byte(drawing, byte, left, top, bit)
+        name = f"byte {index} = 0x{byte.value:02X}"
+        drawing.text(left + 4 * bit, top + 66, name, size=14, anchor="middle", mono=True)
+    drawing.resize(y + -(-len(packing.bytes) // across) * 84)
+    return drawing
+
+
+def _packed_byte(drawing: Drawing, byte: PackedByte, x: float, y: float, bit: float) -> None:
+    for run in byte.runs:
+        kind, end = _colour(run.code_index), x + bit * len(run.bits)
+        for place, digit in enumerate(run.bits):
+            drawing.rect(x + bit * place + 1, y, bit - 2, 28, kind, radius=3)
+            drawing.text(
+                x + bit * (place + 0.5), y + 20, digit, size=16, fill=f"{kind}-text", anchor="middle", mono=True
+            )
+        drawing.rect(x + 1, y + 31, end - x - 2, 3, f"{kind}-text")
+        owner = "–" if run.code_index is None else str(run.code_index)
+        drawing.text((x + end) / 2, y + 48, owner, size=12, fill=f"{kind}-text", anchor="middle", mono=True)
+        x = end

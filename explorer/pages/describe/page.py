@@ -11,12 +11,14 @@ import streamlit as st
 from lowprec import Format
 from lowprec.reference.exact_cast import decode
 
-from ...shared import browser, evidence, format_facts, layout, numbers, theme
 from ...shared import codes as codes_view
+from ...shared import evidence, format_facts, layout, numbers, theme
 from ...shared.browser.picture import picture
+from ...shared.code_table import code_table
 from ...shared.codes import portable_text
 from ...shared.controls import Controls
 from ...shared.format_names import format_named
+from ...shared.interaction import Bits
 from ...shared.link import checked, read
 from . import picture as drawings
 from . import snippets, view
@@ -134,10 +136,6 @@ def show(page: Controls[Describe]) -> None:
         """Show the format of a row."""
         use(page, name)
 
-    def go(code: int) -> None:
-        """Mark another code."""
-        page.set(at=numbers.code_text(code, fmt))
-
     shown = anatomy.typed or anatomy.value
     others = view.rows_beside(fmt)
     picture(
@@ -148,16 +146,9 @@ def show(page: Controls[Describe]) -> None:
     by_binade = view.shows_binades(fmt)
     title = "All values" if fmt.bits <= 8 else "Binades" if by_binade else "Values nearby"
     hint = "the first value of each and its step" if by_binade else "by code"
-    with layout.more(title, f"{hint}; a click marks one"):
-        if by_binade:
-            cells, columns = codes_view.binades(fmt), 8
-            selected = max(first for *_, first in cells if first <= anatomy.code)
-        else:
-            cells, columns = codes_view.table(anatomy.code, fmt, "decimal"), codes_view.columns(fmt)
-            selected = anatomy.code
-        layout.show("legend", names=[kind for kind in theme.CLASSES if any(cell[2] == kind for cell in cells)])
-        with st.container(height=480 if len(cells) > 256 else "content", border=False):
-            browser.code_grid(fmt, browser.Grid("Codes", cells, columns, selected), key="codes", on_change=go)
+    with layout.more(title, f"{hint}; a click marks one", key="codes") as table:
+        if table.open:
+            _table(page, fmt, anatomy.code, title)
     with layout.more("The format", "its facts, formats with the same codes, other pages"):
         layout.show("pages/describe/described_format", fmt=fmt)
         layout.show("facts", facts=view.facts(fmt))
@@ -170,3 +161,23 @@ def show(page: Controls[Describe]) -> None:
     )
     number = numbers.exact_text(shown)
     layout.copy_section(page, "describe", *snippets.of_description(fmt, number, view.same_codes(fmt)))
+
+
+def _table(page: Controls[Describe], fmt: Format, code: int, title: str) -> None:
+    """Show the values of a format by code, or the first ones of its binades."""
+
+    def go(_: str, text: str) -> None:
+        """Mark another code."""
+        page.set(at=numbers.code_text(int(text, 16), fmt))
+
+    if view.shows_binades(fmt):
+        cells, columns = codes_view.binades(fmt), 8
+        selected = max(first for *_, first in cells if first <= code)
+    else:
+        cells, columns, selected = codes_view.table(code, fmt, "decimal"), codes_view.columns(fmt), code
+    layout.show("legend", names=[kind for kind in theme.CLASSES if any(cell[2] == kind for cell in cells)])
+    with st.container(height=480 if len(cells) > 256 else "content", border=False):
+        picture(
+            *code_table(f"{title}, {fmt.name}", cells, columns, selected, fmt, "Codes"),
+            name="codes", detail=fmt.name, on_set=go, bits=Bits("at", f"{code:0{fmt.bits}b}"),
+        )  # fmt: skip

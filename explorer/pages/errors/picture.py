@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ...shared.axis import log_ticks, ticks
+from ...shared.axis import log_ticks, spread, ticks
 from ...shared.numbers import short
 from ...shared.svg import NARROW, WIDE, Drawing, Shapes, text_width
 from .view import Curve, Range, bound
@@ -75,7 +75,7 @@ def wide(curves: Sequence[Curve], ends: Range, measure: str, scale: str, x: Frac
     box, most = _box(curves, ends, measure, scale, 76, 64, 860, 424)
     _frame(drawing, box, ends, measure, scale, most, 9)
     _curves(drawing, curves, box, measure)
-    placed = _spread([box.y(_peak(curve, most)[1]) for curve in curves], box.top, box.bottom)
+    placed = spread([box.y(_peak(curve, most)[1]) for curve in curves], _LEAST_GAP, box.top, box.bottom)
     for number, (curve, y) in enumerate(zip(curves, placed, strict=True)):
         _bound_line(drawing, curve, number, box, most, y)
         _name(drawing, curve, number, measure, 880, y)
@@ -183,18 +183,6 @@ def _peak(curve: Curve, most: Fraction) -> tuple[Fraction | None, Fraction]:
         return None, Fraction(0)
     x, error = max(found, key=lambda pair: abs(pair[1]))
     return x, max(min(error, most), -most)
-
-
-def _spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
-    """Return places for labels, each near the one that it wants, none over another."""
-    gap = min(_LEAST_GAP, (bottom - top) / max(len(wanted), 1))
-    placed = dict.fromkeys(range(len(wanted)), 0.0)
-    last = top - gap
-    order = sorted(placed, key=lambda index: wanted[index])
-    for rank, index in enumerate(order):
-        room = bottom - gap * (len(order) - 1 - rank)
-        last = placed[index] = min(max(wanted[index], last + gap), room)
-    return list(placed.values())
 
 
 def _bound_line(drawing: Drawing, curve: Curve, number: int, box: _Box, most: Fraction, label_y: float | None) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ...shared import chart, layout
+from ...shared import layout
+from ...shared.browser.picture import picture
 from ...shared.controls import Controls
 from . import block_view as view
-from . import picture, snippets
-from .chart import has_elements, members_over_grid
+from . import snippets
 from .controls import show_setting
 from .evidence import show_evidence
+from .picture import one_block
 from .settings import scale_sentences
 from .state import Quantize
 from .tensor import Tensor
@@ -40,9 +41,9 @@ def show_section(page: Controls[Quantize], tensor: Tensor) -> tuple[str, str]:
     else:
         left, right = st.columns(2, gap="large")
         with left:
-            _show_block(block, "The block")
+            _show_block(block, "The block", is_whole=False)
         with right:
-            _show_block(changed, "Without its largest element")
+            _show_block(changed, "Without its largest element", is_whole=False)
     show_evidence(tensor, quantized)
     return snippets.of_quantization(page.state, tensor, quantized.settings)
 
@@ -55,14 +56,11 @@ def _without(tensor: Tensor, quantized: Quantized, block: view.Block) -> view.Bl
     return view.block(quantize(values, quantized.settings), block.place, but=block.largest)
 
 
-def _show_block(block: view.Block, title: str) -> None:
+def _show_block(block: view.Block, title: str, *, is_whole: bool = True) -> None:
     st.header(title, anchor=False)
     layout.show("pages/quantize/one_block_scale", block=block, title=title)
-    layout.save_picture(picture.one_block(block, chart.is_dark()), title, f"{block.format.name} {block.place}")
-    if has_elements(block):
-        chart.show(members_over_grid(block), f"{title}: each element as a bar, and the value that it becomes")
-        lines = "Each line is a value that an element can become. " if view.grid_lines(block) else ""
-        st.caption(f"{lines}A bar is x, the mark on it the dequantized value.")
+    drawings = (one_block(block, wide=wide) for wide in (is_whole, False))
+    picture(*drawings, name=title, detail=f"{block.format.name} {block.place}")
     layout.show("pages/quantize/one_block_elements", block=block, title=title)
     if block.size > len(block.members):
         st.caption(f"{len(block.members)} of {block.size} elements")

@@ -7,20 +7,28 @@ import streamlit as st
 from ...shared import layout
 from ...shared.controls import Controls
 from ...shared.snippet_text import Snippets
-from . import block, bytes_section, columns, heat_map, one_setting, side_by_side, sweep
+from . import block, bytes_section, columns, heat_map, one_setting, product, side_by_side, sweep, symmetric
 from .controls import forget_tensor, tensor_from
 from .state import DRAWN, ORIGINS, SHOWS, Quantize
 from .tensor import Tensor
 
 __all__ = ["LABELS", "show"]
 
-_SECTIONS = dict(zip(SHOWS[1:], (one_setting, side_by_side, sweep, block, bytes_section, heat_map), strict=True))
+_SECTIONS = dict(
+    zip(
+        SHOWS[1:],
+        (one_setting, side_by_side, sweep, block, bytes_section, heat_map, product, symmetric),
+        strict=True,
+    )
+)
 LABELS = {
+    "product": ("Error of a matrix product", "the tensor times inputs: what the product loses, and the weights"),
     "sweep": ("Sweep of block sizes and rules", "SQNR of each, one line a rule"),
     "side-by-side": ("Settings side by side", "a table, and errors by the size of the element"),
     "result": ("One setting", "elements, scales and codes as tables, with evidence"),
     "block": ("One block", "its scale step by step, its elements, without the largest"),
     "bytes": ("A block byte by byte", "Q4_0, MXFP4, NVFP4, Q4_K and its nested scales"),
+    "symmetric": ("Why symmetric int8 loses −128", "two scales, and what becomes of both ends"),
     "heat-map": ("A checkpoint as a heat map", "SQNR of each tensor, by layer and kind"),
 }
 """What the sections are called, and what is in them. Each has `show_section`, which may return code."""

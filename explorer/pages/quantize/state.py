@@ -14,6 +14,7 @@ from ...shared.format_names import format_named
 from ...shared.link import choice, choices, flag, format_name, integer, number, text, texts
 from ...shared.page import FLOAT, NARROW, PageState, Selection, at_an_opset, has_field_value
 from .bytes_view import LAYOUTS
+from .product_view import INPUTS
 from .settings import (
     GRANULARITIES,
     MX,
@@ -39,7 +40,7 @@ TARGET_NAMES = tuple(fmt.name for fmt in TARGETS)
 ORIGINS = ("picture", "sampled", "typed", "file", "folder")
 """Where a tensor to quantize comes from."""
 
-SHOWS = ("picture", "result", "side-by-side", "sweep", "block", "bytes", "heat-map")
+SHOWS = ("picture", "result", "side-by-side", "sweep", "block", "bytes", "heat-map", "product", "symmetric")
 """What is shown of it: the picture alone, or a section below it too."""
 
 DRAWN = ("values", "errors")
@@ -91,6 +92,8 @@ class Quantize(PageState):
     at: str = text("", 20)
     drawn: str = choice(DRAWN[0], DRAWN)
     layout: str = choice(LAYOUTS[0], LAYOUTS)
+    inputs: str = choice(INPUTS[0], INPUTS)
+    inputs_seed: int = integer(0, range(10_000))
 
     @property
     def usual_place(self) -> str:

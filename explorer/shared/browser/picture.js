@@ -2,7 +2,6 @@
 // saving. It looks up texts and places that the server sent and moves shapes; it computes no value.
 // What a reader changes is painted at once and counted (seq); the server's drawing is taken over only if it has the
 // newest count, so that a change during a run is not lost.
-const PIXELS = 16e6; // of a canvas: browsers draw nothing on a larger one
 const states = new WeakMap();
 
 export default function (component) {
@@ -58,10 +57,6 @@ function draw(state) {
 // What tells a shape that has the focus from others, in this drawing and in the next.
 function keyOf(found) {
   return found.set ?? found.bit ?? found.key ?? found.codePart ?? found.code ?? (found.drag === undefined ? undefined : "drag");
-}
-
-function parsed(text) {
-  return new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
 }
 
 function listen(state) {
@@ -309,16 +304,7 @@ function saving(state) {
     const name = `${data.name}.${kind}`;
     button.title = `Save ${name}`;
     button.setAttribute("aria-label", `${kind.toUpperCase()}: save ${data.name}`);
-    button.onclick = async () => {
-      const picture = resolved(state.svg);
-      const text = new XMLSerializer().serializeToString(picture);
-      const file = kind === "svg" ? new Blob([text], { type: "image/svg+xml" }) : await png(picture, text);
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(file);
-      link.download = name;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-    };
+    button.onclick = () => save(resolved(state.svg), name, kind);
   }
 }
 
@@ -336,17 +322,4 @@ function resolved(svg) {
   copy.setAttribute("width", width);
   copy.setAttribute("height", height);
   return copy;
-}
-
-async function png(picture, text) {
-  const [width, height] = ["width", "height"].map((name) => Number(picture.getAttribute(name)));
-  const scale = Math.min(width < 800 ? 3 : 2, Math.sqrt(PIXELS / (width * height)));
-  const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
-  await image.decode();
-  const canvas = document.createElement("canvas");
-  canvas.width = Math.round(width * scale);
-  canvas.height = Math.round(height * scale);
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 }

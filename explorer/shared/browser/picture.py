@@ -14,7 +14,7 @@ from .save_picture import file_name
 
 __all__ = ["picture"]
 
-_PICTURE = _component("picture")
+_PICTURE = _component("picture", "saving.js")
 _LEAST_WIDE = 700
 """Pixels from which the first of two drawings is shown."""
 

@@ -1,4 +1,4 @@
-"""The Streamlit component that saves a picture: a button for SVG and one for PNG."""
+"""The Streamlit component that saves a chart: a button for SVG and one for PNG."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 
 from . import _component
 
-__all__ = ["file_name", "save_chart", "save_picture"]
+__all__ = ["file_name", "save_chart"]
 
-_SAVE_PICTURE = _component("save_picture")
+_SAVE_PICTURE = _component("save_picture", "saving.js")
 _LONGEST = 60
 
 
@@ -16,14 +16,6 @@ def file_name(text: str) -> str:
     """Return a text as the name of a file without its ending: small letters, digits and hyphens."""
     words = re.sub(r"[^a-z0-9_.]+", "-", text.lower()).strip("-.")
     return words if len(words) <= _LONGEST else words[: _LONGEST + 1].rpartition("-")[0] or words[:_LONGEST]
-
-
-def save_picture(svg: str, name: str, detail: str = "") -> None:
-    """Show the buttons that save an SVG text as a file of this name and detail.
-
-    The pictures of one page have different names. A detail may change from run to run: the buttons stay the same.
-    """
-    _SAVE_PICTURE(key=f"save {name}", data={"svg": svg, "name": file_name(f"{name} {detail}")})
 
 
 def save_chart(description: str, name: str, background: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from lowprec.explorer.pages.quantize.bytes_view import LAYOUTS
+from lowprec.explorer.pages.quantize.product_view import INPUTS
 from lowprec.explorer.pages.quantize.settings import GRANULARITIES, MX_FORMATS, SCALE_FORMATS, SCHEMES, SUGGESTED
 from lowprec.explorer.pages.quantize.state import Quantize
 from lowprec.explorer.pages.quantize.sweep_view import SWEEP_RULES
@@ -53,6 +54,8 @@ def _pictures() -> Iterator[Quantize]:
     yield from (Quantize(compared=SUGGESTED[start : start + 4]) for start in range(4, len(SUGGESTED), 4))
     yield from (Quantize(show="bytes", layout=layout) for layout in LAYOUTS)
     yield Quantize(show="heat-map")
+    yield from (Quantize(show="product", inputs=kind, inputs_seed=7) for kind in INPUTS)
+    yield Quantize(show="symmetric")
     for text in ("7", "0 0; 0 0", "nan inf 1 -0", "1 2 nan 3; inf 0 0 0"):
         yield Quantize(origin="typed", x=text, drawn="errors")
         yield Quantize(origin="typed", x=text, show="bytes", layout="NVFP4")

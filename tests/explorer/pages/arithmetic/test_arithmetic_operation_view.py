@@ -13,7 +13,7 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec import reference, teaching
-from lowprec.explorer.pages.arithmetic import operation_view, snippets, sum_view
+from lowprec.explorer.pages.arithmetic import operation_view, picture, snippets, sum_view
 from lowprec.explorer.pages.arithmetic.state import Arithmetic
 from lowprec.explorer.pages.arithmetic.sum_view import Settings, chosen_step, raw_terms, rows_to_show, summed
 from lowprec.explorer.shared import cast_options
@@ -125,6 +125,57 @@ def test_the_curve() -> None:
     assert list(reverse.series) == ["bfloat16", "exact", "float32"]  # equal terms: the same order
 
 
+def test_steps_of_a_picture() -> None:
+    """257 lies half-way between 256 and 258, and 480, where e4m3fn has NaN, is no value."""
+    settings = Settings(BF16, BF16, runs=0)
+    step = sum_view.shown_step(summed(settings).found, 257)
+    assert (step.formula, step.sum, step.height) == ("256 + 1 = 257", "256", 256)
+    assert step.rule == "tie: the lower neighbour is even"
+    assert step.lens is not None
+    assert (step.lens.left.text, step.lens.right.text, step.lens.middle) == ("256", "258", "257")
+    assert (step.lens.at, step.lens.goes) == (0.5, 0)
+    steps = sum_view.shown_steps(settings)
+    assert [steps[place].index for place in (0, 1, 32, 64)] == [1, 65, 2049, 4096]
+    assert [steps[place].sum for place in (0, 1, 32, 64)] == ["1", "65", "256", "256"]
+    assert sum_view.shown_steps(Settings(BF16, BF16, method="pairwise")) == ()
+    beyond = operation_view.calculate("add", ("240", "240"), E4M3, overflow="ovf_inf").lens
+    assert beyond is not None
+    assert (beyond.left.text, beyond.right.text, beyond.right.meaning, beyond.result) == ("448", "480", "NaN", "NaN")
+
+
+def test_what_is_added_in_words() -> None:
+    for kind, expected in (
+        ("ones", "5 ones"), ("value", "5 times −0.1"), ("count", "1 + 2 + … + 5"), ("normal", "5 normal samples"),
+        ("big and small", "−0.1, 1, its negative, 1, … (5 terms)"), ("typed", "a list of 5"),
+    ):  # fmt: skip
+        assert sum_view.terms_text(Settings(BF16, BF16, kind, value="-0.1"), 5) == expected
+    assert sum_view.terms_text(Settings(BF16, BF16, factor="terms"), 9) == "9 ones, squared"
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_the_pictures(wide: bool) -> None:
+    """The curve of 4096 ones bends at 257; the digit that 257 loses stands in grey behind the window."""
+    settings = Settings(BF16, BF16)
+    result, steps = summed(settings), sum_view.shown_steps(settings)
+    shown = picture.running_sum(result, sum_view.shown_step(result.found, 257), steps, wide=wide)
+    drawn = str(shown.drawing)
+    assert "4096 ones in bfloat16: 256, exactly 4096" in drawn
+    assert "from step 257 on the sum stays as it is" in drawn
+    assert [f"{method}: " in drawn for method in METHODS] == [True] * 6
+    assert drawn.count('role="slider"') == 1
+    given = picture.drag(steps, sum_view.shown_step(result.found, 257))
+    assert given is not None
+    assert (given.values[given.start], given.parts["formula"][given.start]) == ("257", "256 + 1 = 257")
+    assert {len(table) for table in (given.values, *given.parts.values(), *shown.places.values())} == {65}
+    for example, changes in operation_view.EXAMPLES:
+        fmt = lp.as_format(changes.get("fmt", "bfloat16"))
+        texts = [changes[name] for name in "abc" if name in changes]
+        one = operation_view.calculate(changes["op"], texts, fmt)
+        drawn = str(picture.operation(one, changes["op"], wide=wide))
+        assert f"in {fmt.name}" in drawn, example
+        assert drawn.count('data-set="rounding=') == 8, example
+
+
 def test_infinite_sums_are_left_out_of_the_picture() -> None:
     result = summed(Settings(HALF, HALF, terms="value", value="60000", n=3))
     assert result.curve is not None
@@ -190,8 +241,14 @@ def test_every_rounding_of_an_operation() -> None:
         "stochastic, seed 4": drawn
     }
     assert [row.rounding for row in result.rows if row.is_chosen] == ["stochastic, seed 4"]
-    assert result.interval is not None
-    assert result.interval.winner == ("right" if drawn == "258" else "left")
+    assert result.lens is not None
+    assert (result.lens.left.text, result.lens.right.text, result.lens.exact, result.lens.at) == (
+        "256",
+        "258",
+        "257",
+        0.5,
+    )
+    assert result.lens.goes == (drawn == "258")
     assert {chance.probability for chance in result.chances} == {Fraction(1, 2)}
     zero = {row.rounding: row.code for row in operation_view.calculate("subtract", ("1", "1"), HALF).rows}
     assert [name for name, code in zero.items() if code == 0x8000] == ["toward_negative"]

@@ -14,8 +14,10 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.explorer.pages.compare import picture, view
 from lowprec.explorer.pages.compare.state import Compare
-from lowprec.explorer.pages.compare.view import COMPARABLE, checked, log2, outcome
+from lowprec.explorer.pages.compare.view import COMPARABLE, checked, outcome
+from lowprec.explorer.shared import digits as shared_digits
 from lowprec.explorer.shared import link
+from lowprec.explorer.shared.digits import log2
 from lowprec.explorer.shared.format_names import format_named
 from lowprec.reference.exact_cast import Value
 from lowprec.teaching import ResultError
@@ -114,25 +116,27 @@ def test_any_text_is_a_number_or_a_message(text):
 
 def rows_of(text: str, *names: str, **options: object) -> dict[str, view.Row]:
     x = Value.of(text)
-    digits = view.digits_of_number(x)
+    digits = shared_digits.digits_of_number(x)
     return {name: view.row_of(x, digits, outcome(x, format_named(name), **options)) for name in names}
 
 
 def test_the_digits_of_a_number_by_hand():
-    found = view.digits_of_number(Value.of("0.3"))  # 0.0100110011...
+    found = shared_digits.digits_of_number(Value.of("0.3"))  # 0.0100110011...
     assert found is not None
     assert (found.first, found.bits[:12], found.goes_on) == (-2, "100110011001", True)
     assert [found.at(exponent) for exponent in (3, 0, -1, -2, -3, -5)] == ["0", "0", "0", "1", "0", "1"]
-    found = view.digits_of_number(Value.of("-1000"))  # 1111101000
+    found = shared_digits.digits_of_number(Value.of("-1000"))  # 1111101000
     assert found is not None
     assert (found.first, found.bits[:10], found.goes_on) == (9, "1111101000", False)
     assert found.at(-99) == "0"
-    assert [view.digits_of_number(Value.of(text)) for text in ("0", "inf", "nan", "1e400", "1e-400")] == [None] * 5
+    assert [shared_digits.digits_of_number(Value.of(text)) for text in ("0", "inf", "nan", "1e400", "1e-400")] == [
+        None
+    ] * 5
 
 
 @given(st.fractions(min_value=Fraction(1, 2**60), max_value=2**60))
 def test_the_digits_are_those_of_the_number(number):
-    found = view.digits_of_number(Value.of(number))
+    found = shared_digits.digits_of_number(Value.of(number))
     assert found is not None
     total = sum(int(bit) * Fraction(2) ** (found.first - index) for index, bit in enumerate(found.bits))
     assert 0 <= number - total < Fraction(2) ** (found.first - len(found.bits) + 1)
@@ -143,11 +147,11 @@ def test_windows_by_hand():
     """0.3 is 0.010011001 in binary: e4m3fn keeps 1.010 times 1/4, int8 no digit right of the point."""
     found = rows_of("0.3", "float8_e4m3fn", "float6_e2m3fn", "float4_e2m1fn", "int8", "float8_e8m0fnu")
     windows = {name: row.window for name, row in found.items()}
-    assert windows["float8_e4m3fn"] == view.Window("0", "0101", "1", "010", -5, frozenset({-4, -5}))
-    assert windows["float6_e2m3fn"] == view.Window("0", "00", "0", "010", -3)  # subnormal, rounded down
-    assert windows["float4_e2m1fn"] == view.Window("0", "00", "0", "1", -1, frozenset({-1}))
-    assert windows["int8"] == view.Window("0", "", "", "0000000", 0)
-    assert windows["float8_e8m0fnu"] == view.Window("", "01111110", "1", "", -1, frozenset({-1}))
+    assert windows["float8_e4m3fn"] == shared_digits.Window("0", "0101", "1", "010", -5, frozenset({-4, -5}))
+    assert windows["float6_e2m3fn"] == shared_digits.Window("0", "00", "0", "010", -3)  # subnormal, rounded down
+    assert windows["float4_e2m1fn"] == shared_digits.Window("0", "00", "0", "1", -1, frozenset({-1}))
+    assert windows["int8"] == shared_digits.Window("0", "", "", "0000000", 0)
+    assert windows["float8_e8m0fnu"] == shared_digits.Window("", "01111110", "1", "", -1, frozenset({-1}))
     assert [(row.value, row.error) for row in found.values()][:4] == [
         ("0.3125", "+0.0125"), ("0.25", "−0.05"), ("0.5", "+0.2"), ("0", "becomes 0, −0.3"),
     ]  # fmt: skip
@@ -156,9 +160,9 @@ def test_windows_by_hand():
 
 def test_windows_of_what_is_lost():
     found = rows_of("1000", "float8_e4m3fn", "int8", "float16")
-    assert found["float8_e4m3fn"].window == view.Window("0", "1111", "1", "110", 5)  # 448: not rounded up
+    assert found["float8_e4m3fn"].window == shared_digits.Window("0", "1111", "1", "110", 5)  # 448: not rounded up
     assert found["float8_e4m3fn"].error == "saturates, −552"
-    assert found["int8"].window == view.Window("1", "", "", "1101000", 0)  # 1000 - 1024 = -24
+    assert found["int8"].window == shared_digits.Window("1", "", "", "1101000", 0)  # 1000 - 1024 = -24
     assert (found["float16"].value, found["float16"].error) == ("1000", "exact")
     row = rows_of("1000", "float8_e4m3fn", saturate=False)["float8_e4m3fn"]
     assert (row.special, row.value) == ("nan", "NaN")
@@ -183,11 +187,11 @@ def test_a_window_has_the_digits_of_the_value(fmt, text):
 
 
 def test_columns_and_their_headings():
-    digits = view.digits_of_number(Value.of("0.3"))
+    digits = shared_digits.digits_of_number(Value.of("0.3"))
     rows = list(rows_of("0.3", "float16", "int8").values())
-    assert view.columns_of(rows, digits, 19, 8) == range(6, -13, -1)
-    assert view.columns_of(rows, digits, 13, 2) == range(-2, -15, -1)
-    assert [view.weight(exponent) for exponent in (9, 0, -3, -6, -13)] == ["512", "1", "⅛", "1/64", "2^−13"]
+    assert shared_digits.columns_of([row.window for row in rows if row.window], digits, 19, 8) == range(6, -13, -1)
+    assert shared_digits.columns_of([row.window for row in rows if row.window], digits, 13, 2) == range(-2, -15, -1)
+    assert [shared_digits.weight(exponent) for exponent in (9, 0, -3, -6, -13)] == ["512", "1", "⅛", "1/64", "2^−13"]
 
 
 # ---- which values another format has
@@ -248,7 +252,7 @@ def test_the_pair_follows_the_formats():
 @pytest.mark.parametrize("text", ["0.3", "1e30", "-0", "nan", "1/3", "1e400"])
 def test_pictures_of_any_number_and_format(text):
     x = Value.of(text)
-    digits = view.digits_of_number(x)
+    digits = shared_digits.digits_of_number(x)
     names = ["float64", "float8_e8m0fnu", "binary8p4se", "e4m3,bias=11,inf=0,nan=negative-zero", "uint2", "int64"]
     rows = list(rows_of(text, *names).values())
     for drawing in (picture.wide(text, x, digits, rows), picture.narrow(text, x, digits, rows)):

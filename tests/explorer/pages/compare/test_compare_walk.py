@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.agreeing_controls import agrees
 from support.browser import Visit
 
 pytestmark = pytest.mark.slow
@@ -34,6 +35,7 @@ def test_questions_by_clicks(visit: Visit) -> None:
 
     page.get_by_role("button", name="float16 in float8_e4m3fn: 253 of 63,487").click()
     visit.address_has("pair=float16,float8_e4m3fn")
+    agrees(visit)
     page.get_by_text("float16 in e4m3fn: 253 of its 63,487 values survive").wait_for()
     page.get_by_text("held from 2^−9 to 448; also 0, −0, NaN; not Inf").wait_for()
 
@@ -41,9 +43,11 @@ def test_questions_by_clicks(visit: Visit) -> None:
     box.fill("binary8p4se")
     box.press("Enter")
     visit.address_has("int8,binary8p4se")
+    agrees(visit)
     page.keyboard.press("Escape")
     page.get_by_role("button", name="binary8p4se in float8_e4m3fn: 237 of 253").click()
     visit.address_has("pair=binary8p4se,float8_e4m3fn")
+    agrees(visit)
     page.get_by_text("held from 2^−9 to 224; also 0, NaN; not Inf").wait_for()
     assert "binary8p4se" in chosen(page)
 
@@ -53,9 +57,11 @@ def test_formats_are_sorted_and_removed(visit: Visit) -> None:
     before = chosen(page)
     page.get_by_role("button", name="Move bfloat16 up").click()
     visit.address_has("fmts=bfloat16,float16,")
+    agrees(visit)
     assert chosen(page) == [before[1], before[0], *before[2:]]
     page.locator(".st-key-compare-fmts [data-tag]").first.get_by_role("button").click()
     visit.address_has("fmts=float16,")
+    agrees(visit)
     assert chosen(page) == [before[0], *before[2:]]
     page.get_by_role("button", name="bfloat16", exact=False).wait_for(state="detached")
 

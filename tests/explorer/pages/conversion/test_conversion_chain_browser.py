@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.agreeing_controls import agrees
 from support.browser import Visit
 
 pytestmark = pytest.mark.slow
@@ -18,6 +19,7 @@ def test_what_to_odd_prevents_in_three_actions(visit: Visit) -> None:
     page.get_by_role("button", name="examples").click()
     page.get_by_role("button", name="What to-odd prevents").click()
     visit.address_has("via_rounding=to_odd")
+    agrees(visit)
     nearest = page.get_by_role("button", name="through float32, by ONNX's Cast: 1", exact=True)
     odd = page.get_by_role("button", name="through float32, to odd: 1.0078125", exact=True)
     nearest.wait_for()
@@ -30,6 +32,7 @@ def test_what_to_odd_prevents_in_three_actions(visit: Visit) -> None:
     verdict = page.get_by_role("paragraph")
     verdict.filter(has_text="Through float32 the result is 1 (0x3F80), directly 1.0078125 (0x3F81)").wait_for()
     visit.address_has("via_rounding=same")
+    agrees(visit)
     odd.click()
     verdict.filter(has_text="Through float32 the result is 1.0078125 (0x3F81), directly the same.").wait_for()
     with page.expect_download() as caught:

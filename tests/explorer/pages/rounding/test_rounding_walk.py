@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.agreeing_controls import agrees
 from support.browser import Visit
 
 pytestmark = pytest.mark.slow
@@ -18,6 +19,8 @@ def test_465_becomes_nan_or_448(visit: Visit) -> None:
     page.get_by_role("group", name="465 lies between 448 and 480; it becomes 448").wait_for()
     page.locator("label").filter(has_text="saturate").click()
     page.get_by_role("group", name="465 lies between 448 and 480; it becomes NaN").wait_for()
+    visit.settle()
+    agrees(visit)
     slider = page.get_by_role("slider", name="Number")
     assert slider.get_attribute("aria-valuetext") == "465"
     slider.press("ArrowLeft")
@@ -25,10 +28,12 @@ def test_465_becomes_nan_or_448(visit: Visit) -> None:
     slider.press("ArrowLeft")  # the midpoint: to even
     page.get_by_role("group", name="464 lies between 448 and 480; it becomes 448").wait_for()
     visit.settle()
+    agrees(visit)
     assert number.input_value() == "464"
     page.get_by_role("button", name="nearest away: NaN").click()
     page.get_by_role("group", name="464 lies between 448 and 480; it becomes NaN").wait_for()
     visit.settle()
+    agrees(visit)
     assert "rounding=nearest_away" in page.url
 
 
@@ -45,4 +50,5 @@ def test_a_number_is_dragged(visit: Visit) -> None:
     assert float(dragged) > 0.3  # painted before the server answers
     page.mouse.up()
     visit.settle()
+    agrees(visit)
     assert float(page.get_by_role("textbox", name="Number").input_value()) == float(dragged)

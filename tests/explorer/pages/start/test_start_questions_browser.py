@@ -1,10 +1,13 @@
-"""Ten questions, each answered by the app alone in at most three actions from its bare address."""
+"""Fifteen questions, each answered by the app alone in at most three actions from its bare address."""
 
 from __future__ import annotations
 
+import io
 import re
 
+import numpy as np
 import pytest
+from support.agreeing_controls import agrees
 from support.browser import Visit
 
 pytestmark = pytest.mark.slow
@@ -30,18 +33,28 @@ class Walk:
         self.page.wait_for_url(re.compile("/(?!start)[a-z]+"))
         self.page.locator("summary", has_text="Link").wait_for()
         self.visit.settle()
+        agrees(self.visit)
 
     def press(self, name: str, role: str = "button") -> None:
         """Click a button, or a switch."""
         self._act()
         self.page.get_by_role(role, name=name, exact=True).first.click()
         self.visit.settle()
+        agrees(self.visit)
+
+    def open(self, label: str) -> None:
+        """Open a disclosure."""
+        self._act()
+        self.page.locator("summary", has_text=label).click()
+        self.visit.settle()
+        agrees(self.visit)
 
     def toggle(self, label: str) -> None:
         """Turn a switch by its label."""
         self._act()
         self.page.get_by_text(label, exact=True).first.click()
         self.visit.settle()
+        agrees(self.visit)
 
     def choose(self, label: str, option: str) -> None:
         """Choose from a list."""
@@ -49,6 +62,7 @@ class Walk:
         self.page.get_by_role("combobox", name=label).first.click()
         self.page.get_by_role("option", name=option, exact=True).click()
         self.visit.settle()
+        agrees(self.visit)
 
     def type(self, label: str, text: str) -> None:
         """Type into a field."""
@@ -57,6 +71,7 @@ class Walk:
         field.fill(text)
         field.press("Enter")
         self.visit.settle()
+        agrees(self.visit)
 
     def says(self, text: str) -> None:
         """Wait until the page shows a text, as a visitor reads it: blanks and line ends are one.
@@ -141,3 +156,47 @@ def test_what_stochastic_rounding_does_to_that(walk: Walk) -> None:
     walk.link("Arithmetic")
     walk.says("bfloat16, stochastic: mean of 32 runs 4106.5")
     walk.says("exact 4096")
+
+
+def test_why_symmetric_int8_loses_128(walk: Walk) -> None:
+    walk.link("Quantize")
+    walk.open("Why symmetric int8 loses −128")
+    walk.says("int8 has −128 but no 128, so the scale is the largest |x| over 127, and no number becomes −128.")
+    walk.page.get_by_text("saturates: 1 becomes 0.9921875").locator("visible=true").first.wait_for()
+
+
+def test_what_a_matrix_product_loses(walk: Walk) -> None:
+    walk.link("Quantize")
+    walk.open("Error of a matrix product")
+    walk.says("The product loses about as much as the weights")
+    walk.press("outlier channels", "radio")
+    walk.says("W is the tensor, its last axis that of the inputs")
+
+
+def test_0_1_through_bfloat16_and_e5m2(walk: Walk) -> None:
+    """0.1 is 0.10009765625 in bfloat16; the neighbours in e5m2 are 0.09375 and 0.109375."""
+    walk.link("Cast & BitCast")
+    walk.press("examples")
+    walk.press("0.1 through bfloat16 to e5m2")
+    walk.says("Through bfloat16 the result is 0.09375 (0x2E), directly the same.")
+
+
+def test_scale_byte_and_zeros_of_an_mxfp4_block_whose_largest_is_5(walk: Walk) -> None:
+    """floor(log2 5) less 2, the exponent of 6, is 0: the scale is 2^0, the byte 127; up to 0.25 numbers become 0."""
+    walk.link("Quantize")
+    walk.open("A block byte by byte")
+    walk.press("Example: largest 5")
+    walk.says("11 of its 32 elements are 0.")
+    walk.page.get_by_text("7F", exact=True).locator("visible=true").first.wait_for()
+
+
+def test_a_tensor_of_ones_own_in_int4_and_nvfp4(walk: Walk) -> None:
+    stream = io.BytesIO()
+    np.save(stream, np.arange(1, 257, dtype=np.float32).reshape(2, 128))
+    walk.link("Quantize")
+    walk.press("file", "radio")
+    walk.page.locator("input[type=file]").set_input_files(
+        {"name": "mine.npy", "mimeType": "application/octet-stream", "buffer": stream.getvalue()}
+    )  # the third action
+    for name in ("int4, blocks of 128: row 0, column 0", "NVFP4, blocks of 16: row 0, column 0"):
+        walk.page.get_by_role("button", name=name, exact=False).first.wait_for()
