@@ -71,4 +71,4 @@ def test_what_is_refused() -> None:
         ((good, good[:1], good[0]), ValueError, "`back` must be of the dtype and the shape of `values`"),
     ):
         with pytest.raises(error, match=words):
-            product_loss(*arguments)  # type: ignore[arg-type]
+            product_loss(*arguments)
