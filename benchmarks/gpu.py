@@ -1,6 +1,4 @@
-"""Bandwidth of the CUDA kernels as a share of a device-to-device copy of as many bytes; needs CuPy and a GPU.
-
-    python benchmarks/gpu.py [--elements 268435456] [--rounds 20]
+"""The command `gpu`: bandwidth of the CUDA kernels as a share of a copy on the device; needs CuPy and a GPU.
 
 Each case is first checked for NumPy's bits on a sample. Then the conversion and a copy, which reads and writes together
 as many bytes, run in turn on one stream between two events; the medians of the rounds are printed.
@@ -17,6 +15,7 @@ from datetime import date
 from typing import Any
 
 import numpy as np
+import stored_runs
 
 import lowprec as lp
 
@@ -102,34 +101,38 @@ def _quantize(cupy: Any, target: lp.Format, axis: int | None, block: int, n: int
     return _against_copy(cupy, call, x.nbytes + out.nbytes + scale.nbytes, rounds)
 
 
-def main() -> int:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+def main(arguments: list[str]) -> int:
+    """Print the table, and store it by the name of the GPU."""
+    parser = argparse.ArgumentParser(prog="run.py", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("command", choices=["gpu"])
     parser.add_argument(
         "--elements", type=int, default=1 << 28, help="elements of each array, in steps of 64 Ki (default 256 Mi)"
     )
     parser.add_argument("--rounds", type=int, default=20)
-    options = parser.parse_args()
-    sizes = options.elements // SAMPLE * SAMPLE, options.rounds
+    parser.add_argument("--store", action="store_true", help="replace the stored run of this GPU")
+    options = parser.parse_args(arguments)
+    n, rounds = options.elements // SAMPLE * SAMPLE, options.rounds
     cupy = _cupy()
     if cupy is None:
         print("No CUDA device that CuPy can use is here: nothing was measured.")
         return 1
     name = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
-    print(f"{name}, CuPy {cupy.__version__}, {date.today()}, {sizes[0]} elements")
+    run: dict[str, Any] = {"date": str(date.today()), "elements": n, "rounds": rounds, "CuPy": cupy.__version__}
+    print(f"{name}, {', '.join(f'{key} {value}' for key, value in run.items())}")
     print(f"{'case':40} {'GB/s':>8} {'copy GB/s':>10} {'share':>7}")
+    run["rows"] = []
 
     def show(title: str, measured: tuple[float, float]) -> None:
-        print(f"{title:40} {measured[0]:8.0f} {measured[1]:10.0f} {measured[0] / measured[1]:7.0%}", flush=True)
+        ours, copy = measured
+        run["rows"].append({"case": title, "GB/s": round(ours), "of a copy": round(ours / copy, 2)})
+        print(f"{title:40} {ours:8.0f} {copy:10.0f} {ours / copy:7.0%}", flush=True)
 
     for source, target, packed in CASES:
-        rows = lp.formats[source], lp.formats[target]
-        show(f"{source} -> {target}{' packed' if packed else ''}", _cast(cupy, *rows, packed, *sizes))
+        pair = lp.formats[source], lp.formats[target]
+        show(f"{source} → {target}{' packed' if packed else ''}", _cast(cupy, *pair, packed, n, rounds))
     for target, axis, block in LINEAR:
-        how = "per tensor" if axis is None else f"blocks of {block}" if block else f"per axis {axis}"
-        show(f"quantize {target}, {how}", _quantize(cupy, lp.formats[target], axis, block, *sizes))
+        how = "tensor" if axis is None else f"block {block}" if block else f"axis {axis}"
+        show(f"quantize float32 → {target}, {how}", _quantize(cupy, lp.formats[target], axis, block, n, rounds))
+    if options.store:
+        stored_runs.store_other("gpu", name, run)
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -26,7 +26,7 @@ extensions = [
     "constants",
     "examples",
     "repository_links",
-    "speed_plots",
+    "speed_figures",
 ]
 # The first one is that of the pages that autosummary writes.
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb", ".ipynb": "myst-nb"}

@@ -1,10 +1,9 @@
-"""The extensions of the documentation: links to the repository, commands, tables of the code, bars of stored runs."""
+"""The extensions of the documentation: links to the repository, commands, tables of the code."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -96,52 +95,6 @@ def test_every_recipe_and_narrow_format_has_a_section(extension: Any) -> None:
     recipes = dict(tables.recipe_pages())
     assert {"fp8-dynamic", "nvfp4a16", "q8_0"} <= set(recipes)
     assert all("layout " in text for text in recipes.values())
-
-
-RUN = {
-    "elements": 1 << 26,
-    "threads": 1,
-    "date": "2026-11-23",
-    "machine": {"model": "a CPU", "cores": 2},
-    "versions": {"torch": "2.13.0"},
-    "rows": [
-        {"case": "float8_e4m3fn → float32", "minimum": {"roofline": 0.5, "lowprec": 0.4}},
-        {"case": "float32 → float8_e4m3fn", "minimum": {"roofline": 0.5, "torch": 2.0, "lowprec": 0.75, "AVX2": 9}},
-        {"case": "float32 → bool", "minimum": {"roofline": 0.5, "lowprec": 0.5}},
-    ],
-}
-
-
-def test_bars_are_multiples_in_a_fixed_order(extension: Any) -> None:
-    bars = extension("speed_bars")
-    rows = [("float32 → float8_e4m3fn", {"lowprec": 1.5, "torch": 4.0}), ("float8_e4m3fn → float32", {"lowprec": 0.8})]
-    assert bars.chosen_rows(RUN, "casts") == rows
-    assert list(bars.chosen_rows(RUN, "casts")[0][1]) == ["lowprec", "torch"]
-    assert [name for name, _ in bars.chosen_rows(RUN, "all")][2] == "float32 → bool"
-    assert bars.described(RUN) == "64 Mi elements, 1 thread; a CPU, 2 cores; 2026-11-23; torch 2.13.0"
-    assert bars.alternative_text(rows) == (
-        "Bars, multiples of the time of a copy. float32 → float8_e4m3fn: lowprec 1.50, torch 4.00; "
-        "float8_e4m3fn → float32: lowprec 0.80."
-    )
-
-
-def test_every_case_of_a_picture_is_in_the_stored_runs(extension: Any) -> None:
-    bars = extension("speed_bars")
-    runs = json.loads((ROOT / "benchmarks" / "results" / "intel.json").read_text(encoding="utf-8"))
-    for run in runs.values():
-        for cases, names in bars.CASES.items():
-            assert [name for name, _ in bars.chosen_rows(run, cases)] == list(names)
-
-
-def test_a_picture_has_every_name_and_number_as_text(extension: Any, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    bars = extension("speed_bars")
-    for theme in bars.THEMES:
-        bars.draw(bars.chosen_rows(RUN, "casts"), theme, tmp_path / "x.svg")
-        drawn = (tmp_path / "x.svg").read_text(encoding="utf-8")
-        assert theme.text in drawn
-        for text in (">float32 → float8_e4m3fn<", ">1.50<", ">4.00<", ">0.80<", ">torch<"):
-            assert text in drawn, text
 
 
 def test_constants_have_the_docstring_of_their_module(extension: Any) -> None:

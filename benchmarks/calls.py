@@ -1,20 +1,23 @@
-"""What a call on few elements takes, with options and without: medians, and multiples of `astype` of ml_dtypes.
-
-    python benchmarks/small_calls.py [elements]
+"""The command `calls`: what a call on few elements takes, with options and without, next to `astype` of ml_dtypes.
 
 Time of the processor. Every call takes its turn in each round, so that what else the machine does befalls all of them.
 """
 
 from __future__ import annotations
 
+import argparse
+import importlib
 import statistics
-import sys
 import time
 import timeit
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+from peers import has
+from rows import random_input
+from stored_runs import circumstances, described
 
 import lowprec as lp
 
@@ -64,31 +67,70 @@ def calls(x: Any, library: Callable[[np.ndarray], Any]) -> dict[str, Callable[[]
     return made
 
 
-def main() -> None:
+def small_calls() -> list[dict[str, Any]]:
+    """Return microseconds that a cast of few float32 elements takes, allocation included: minima of many."""
+    target = lp.formats["float8_e4m3fn"]
+    lp.set_num_threads(None)
+    rows = []
+    for n in (16, 128, 1024):
+        x = random_input(lp.formats["float32"], n)
+        out = lp.cast(x, target)
+        timed: dict[str, Callable[[], Any]] = {
+            "lowprec": partial(lp.cast, x, target),
+            "lowprec, out=": partial(lp.cast, x, target, out=out),
+            "ml_dtypes": partial(x.astype, target.dtype),
+        }
+        if has("torch"):
+            torch = importlib.import_module("torch")
+            timed["lowprec, torch"] = partial(lp.cast, torch.from_numpy(x), target)
+            timed["torch"] = partial(torch.from_numpy(x).to, torch.float8_e4m3fn)
+        rows.append({"elements": n, "microseconds": {name: _least(call) for name, call in timed.items()}})
+    return rows
+
+
+def small_scales() -> list[dict[str, Any]]:
+    """Return microseconds that scales and blocks of 16 float32 elements take, of NumPy arrays and of torch tensors."""
+    lp.set_num_threads(None)
+    x = random_input(lp.formats["float32"], 16).reshape(4, 4)
+    wanted: dict[str, Callable[[Any], Any]] = {
+        "absmax_scale": lambda x: lp.absmax_scale(x, "int8"),
+        "absmax_scale, axis": lambda x: lp.absmax_scale(x, "int8", axis=0),
+        "absmax_scale, blocks": lambda x: lp.absmax_scale(x, "int8", axis=1, block_size=2),
+        "absmax_scale, blocks, float8_e8m0fnu": lambda x: lp.absmax_scale(
+            x, "float4_e2m1fn", axis=1, block_size=2, scale_format="float8_e8m0fnu"
+        ),
+        "minmax_scale": lambda x: lp.minmax_scale(x, "uint8"),
+        "mx_quantize": lp.mx_quantize,
+        "nvfp4_quantize": lp.nvfp4_quantize,
+    }
+    arrays = {"NumPy": x} | ({"torch": importlib.import_module("torch").from_numpy(x)} if has("torch") else {})
+    return [
+        {"call": name, "microseconds": {library: _least(partial(call, one)) for library, one in arrays.items()}}
+        for name, call in wanted.items()
+    ]
+
+
+def _least(call: Callable[[], Any]) -> float:
+    return round(min(timeit.repeat(call, number=1000, repeat=20)) * 1000, 3)
+
+
+def main(arguments: list[str]) -> None:
     """Measure and print."""
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 16
-    x = np.linspace(-3, 3, n // 4 * 4, dtype=np.float32)
+    parser = argparse.ArgumentParser(prog="run.py", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("command", choices=["calls"])
+    parser.add_argument("--elements", type=int, default=16, help="a multiple of 4 (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    x = np.linspace(-3, 3, options.elements // 4 * 4, dtype=np.float32)
     timed = {("NumPy", name): call for name, call in calls(x, lambda array: array).items()}
-    if "torch" in sys.modules or _has_torch():
-        timed |= {("torch", name): call for name, call in calls(x, sys.modules["torch"].from_numpy).items()}
+    if has("torch"):
+        timed |= {("torch", name): call for name, call in calls(x, importlib.import_module("torch").from_numpy).items()}
     times: dict[tuple[str, str], list[float]] = {key: [] for key in timed}
     for _ in range(ROUNDS):
         for key, call in timed.items():
             times[key].append(timeit.timeit(call, timer=time.process_time, number=CALLS) / CALLS * 1e6)
     medians = {key: statistics.median(some) for key, some in times.items()}
+    print(f"{described(circumstances())}\n")
     print(f"{x.size} elements: microseconds a call (median of {ROUNDS} rounds), multiple of {BASE}, least")
     for (library, name), median in medians.items():
         ratio = median / medians["NumPy", BASE]
         print(f"{library:6} {name:26} {median:7.3f} {ratio:7.2f} {min(times[library, name]):7.3f}")
-
-
-def _has_torch() -> bool:
-    try:
-        __import__("torch")
-    except ImportError:
-        return False
-    return True
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,4 @@
-"""Quantize a file larger than the memory of the workers: two Dask processes, each with a limit, chunk by chunk.
-
-    python benchmarks/dask_larger_than_memory.py [GiB of the file, 3] [GiB of a worker's memory, 1]
+"""The command `dask`: quantizes a file larger than the memory of two Dask workers, each with a limit, chunk by chunk.
 
 The file is float32, written beside the results in a temporary directory. Printed: what the workers were allowed, the
 most they held, the time, and how many of the codes, compared one by one with NumPy's, differ.
@@ -83,12 +81,13 @@ def compare(source: Path, scales: Path, result: Path, target: str) -> int:
     return different
 
 
-def main() -> None:
+def main(arguments: list[str]) -> None:
     """Run it and print a line for each target."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="run.py", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("command", choices=["dask"])
     parser.add_argument("size", nargs="?", type=float, default=3.0, help="GiB of the file (default: %(default)s)")
     parser.add_argument("limit", nargs="?", type=float, default=1.0, help="GiB of a worker (default: %(default)s)")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     rows = max(CHUNK, int(options.size * 2**30) // (4 * COLUMNS))
     with tempfile.TemporaryDirectory() as folder:
         source, scales = Path(folder, "values.npy"), Path(folder, "scales.npy")
@@ -110,7 +109,3 @@ def main() -> None:
                 different = compare(source, scales, Path(result.path), target)
                 print(f"{target:16} {taken:6.1f} s  peak memory of the workers {', '.join(peaks)} GiB  ", end="")
                 print(f"{lazy.size:,} codes, {different} differ from NumPy's")
-
-
-if __name__ == "__main__":
-    main()

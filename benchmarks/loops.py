@@ -1,8 +1,9 @@
-"""Nanoseconds an element of the loops of vectors, called at their addresses on one thread, and of a copy, as JSON.
+"""The commands `rows` and `cycles`: what loops cost without their call, next to a copy of the same bytes (roof.c).
 
-    python benchmarks/vector_rows.py [ELEMENTS] [--isa ISA] [--only TEXT] [--json FILE]
-
-Each row is the least of many samples. The copy reads and writes the same bytes (roof.c).
+`rows` calls loops of vectors at their addresses, on one thread, and prints nanoseconds an element as JSON, the least of
+many samples. `cycles` times each conversion with 16 Ki and with 64 Ki elements: the difference is the loop's time, and
+what is left of the shorter call is the rest: Python, the look-up of the call, operands. Cycles come from a chain of
+multiplications, each of which takes 3 cycles on an x86-64 processor, timed in the same rounds.
 """
 
 from __future__ import annotations
@@ -11,15 +12,14 @@ import argparse
 import ctypes
 import importlib
 import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from conversions import Arrays, Conversion
-from roofline import Roof, aligned
+from rows import COLUMNS, CONVERSIONS, Arrays, Conversion
+from stored_runs import circumstances, described
+from timing import Contender, Roof, aligned, calls, compiled
 
 import lowprec as lp
 from lowprec import _kernels
@@ -28,7 +28,6 @@ from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.operator_versions import cast_rules
 
-COLUMNS = 4096
 BLOCK_SHIFT = 5
 PAGE = 4096
 CASTS = """
@@ -150,37 +149,102 @@ def _time(row: Row, tier: Any, timer: Any) -> float:
     return float(timer.least(*pointers, ctypes.c_ssize_t(row.elements), *more, *often))
 
 
-def main() -> int:
-    """Print the rows."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("elements", nargs="?", type=int, default=1 << 16, help="a multiple of 4096")
-    parser.add_argument("--isa", help="the tier; the best one without")
-    parser.add_argument("--only", default="", help="a part of the names of the rows")
-    parser.add_argument("--json", type=Path, help="the file to write; printed without")
-    options = parser.parse_args()
-    tier = importlib.import_module(f"lowprec._native.tier_{options.isa or _kernels.available_isas()[-1]}")
+SMALL, LARGE = 1 << 14, 1 << 16
+ROUNDS = 60
+MULTIPLICATIONS = 200_000
+CYCLES_OF_ONE = 3
+CHAIN = """
+#include <stdint.h>
+uint64_t chain(uint64_t v, long n) {
+    for (long i = 0; i < n; i++) {
+        v *= 0x9e3779b97f4a7c15u; /* no shifts and additions */
+        __asm__ volatile("" : "+r"(v));
+    }
+    return v;
+}
+"""
+
+
+def multiplications(folder: str) -> Contender:
+    """Return a chain of multiplications, each of which waits for the one before."""
+    source = Path(folder, "chain.c")
+    source.write_text(CHAIN, encoding="utf-8")
+    chain = compiled(source, Path(folder, "chain.so"), ["-O2"]).chain
+    chain.argtypes, chain.restype = [ctypes.c_uint64, ctypes.c_long], ctypes.c_uint64
+
+    def run(repeats: int) -> None:
+        for _ in range(repeats):
+            chain(1, MULTIPLICATIONS)
+
+    return Contender(run)
+
+
+def costs(row: Conversion, roof: Roof, chain: Contender) -> tuple[float, float, float]:
+    """Return microseconds before the first element, cycles an element, and those of a copy: minima of many rounds."""
+    contenders: dict[str, tuple[Contender, int]] = {"clock": (chain, 1)}
+    for n in (SMALL, LARGE):
+        made = Arrays(row, n)
+        contenders[f"loop {n}"] = calls(made.lowprec()), 1 << 21
+        contenders[f"copy {n}"] = roof.copy(made.x, made.out, 1), 1 << 21
+    least = dict.fromkeys(contenders, 1e9)
+    for _ in range(ROUNDS):
+        for name, (contender, elements) in contenders.items():
+            repeats = 1 if name == "clock" else max(1, elements // (LARGE * 8))
+            least[name] = min(least[name], contender.time(repeats, warm=True))
+    hertz = CYCLES_OF_ONE * MULTIPLICATIONS / least["clock"]
+    loop, copy = ((least[f"{kind} {LARGE}"] - least[f"{kind} {SMALL}"]) / (LARGE - SMALL) for kind in ("loop", "copy"))
+    before = least[f"loop {SMALL}"] - loop * SMALL
+    return before * 1e6, loop * hertz, copy * hertz
+
+
+def print_cycles(roof: Roof, folder: str, only: str) -> None:
+    """Print a line for each conversion."""
+    print(f"{described(circumstances())}\n")
+    print("| | before the first element, µs | cycles an element | of a copy |\n| --- | ---: | ---: | ---: |")
+    chain = multiplications(folder)
+    for row in CONVERSIONS:
+        if only in row.name:
+            before, loop, copy = costs(row, roof, chain)
+            print(f"| {row.name} | {before:.2f} | {loop:.3f} | {copy:.3f} |", flush=True)
+
+
+def rows_of(roof: Roof, folder: str, tier: Any, n: int, only: str) -> dict[str, dict[str, float]]:
+    """Return nanoseconds an element of a copy and of each loop of vectors."""
+    source = Path(folder, "timer.c")
+    source.write_text(TIMER, encoding="utf-8")
+    timer = compiled(source, Path(folder, "timer.so"), ["-O2"])
+    timer.least.restype = ctypes.c_double
     found = {}
+    for conversion, unpacked in _rows(n):
+        if only in conversion.name.replace("→", "->"):
+            row = _made(conversion, unpacked, n)
+            copy = roof.copy(row.x, row.out, 1)
+            repeats = 1 if n > 1 << 20 else 20
+            copied = min(copy.time(repeats, warm=True) for _ in range(10 if repeats == 1 else 500)) * 1e9
+            both = {"copy": copied, "loop": _time(row, tier, timer)}
+            found[row.name] = {name: float(f"{nanoseconds / n:.4g}") for name, nanoseconds in both.items()}
+    return found
+
+
+def main(arguments: list[str]) -> None:
+    """Print the rows of one of the commands."""
+    parser = argparse.ArgumentParser(prog="run.py", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("command", choices=["rows", "cycles"])
+    parser.add_argument("elements", nargs="?", type=int, default=1 << 16, help="of rows, a multiple of 4096 (64 Ki)")
+    parser.add_argument("--isa", help="base, v3, v4 or v4_vbmi (default: the best here)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="those whose names contain the text")
+    parser.add_argument("--json", type=Path, help="the file for the rows; printed without")
+    options = parser.parse_args(arguments)
+    isa = options.isa or _kernels.available_isas()[-1]
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, "timer.c")
-        source.write_text(TIMER, encoding="utf-8")
-        subprocess.run(["gcc", "-O2", "-shared", "-fPIC", source, "-o", f"{folder}/timer.so"], check=True)
-        timer, roof = ctypes.CDLL(f"{folder}/timer.so"), Roof(folder)
-        timer.least.restype = ctypes.c_double
-        for conversion, unpacked in _rows(options.elements):
-            if options.only in conversion.name.replace("→", "->"):
-                row = _made(conversion, unpacked, options.elements)
-                copy = roof.copy(row.x, row.out, 1)
-                repeats = 1 if row.elements > 1 << 20 else 20
-                copied = min(copy.time(repeats, warm=True) for _ in range(10 if repeats == 1 else 500)) * 1e9
-                both = {"copy": copied, "loop": _time(row, tier, timer)}
-                found[row.name] = {name: float(f"{time / row.elements:.4g}") for name, time in both.items()}
-    text = json.dumps(found, indent=1)
+        roof = Roof(folder)
+        if options.command == "cycles":
+            _kernels.use_isa(isa)
+            print_cycles(roof, folder, options.only)
+            return
+        tier = importlib.import_module(f"lowprec._native.tier_{isa}")
+        text = json.dumps(rows_of(roof, folder, tier, options.elements, options.only), indent=1)
     if options.json:
         options.json.write_text(text + "\n", encoding="utf-8")
     else:
         print(text)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

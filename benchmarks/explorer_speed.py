@@ -1,8 +1,6 @@
-"""The explorer's speed and memory, in a browser: `python benchmarks/explorer.py` (needs chromium and Playwright).
+"""The command `explorer`: the explorer's speed and memory, in a browser (needs chromium and Playwright).
 
-    python benchmarks/explorer.py --starts 5 --clicks 50 --interactions 1000
-
-prints medians of: the time from starting the server to the first page drawn; a click on a bit until it is repainted,
+It prints medians of: the time from starting the server to the first page drawn; a click on a bit until it is repainted,
 and until the server's answer stands in the address and on the page; a step from page to page. Then it changes bits,
 formats, pages and the settings of Quantize, and prints at each quarter the resident memory of the server and the
 JavaScript heap of the page after a collection of garbage. Memory is flat if the second half adds less than 5 %.
@@ -131,13 +129,14 @@ def turn(visit: Visit, title: str) -> None:
     )
 
 
-def main() -> None:
+def main(arguments: list[str]) -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="run.py", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("command", choices=["explorer"])
     parser.add_argument("--starts", type=int, default=5)
     parser.add_argument("--clicks", type=int, default=50)
     parser.add_argument("--interactions", type=int, default=1000)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     with sync_playwright() as driver:
         starts = [first_page(driver) for _ in range(options.starts)]
         if starts:
@@ -165,7 +164,3 @@ def main() -> None:
                 interaction(visit, index)
             print("complaints:", visit.complaints or "none")
         browser.close()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,24 +1,14 @@
-"""Convert a large checkpoint: peak memory, and time against a plain copy and a NumPy + ml_dtypes loop.
+"""The command `checkpoints`: time and memory of converting large checkpoints, against a plain copy of the same bytes.
 
-    python benchmarks/convert.py --size 8G --folder /somewhere/with/room
+Without an option: a .safetensors file of float32 to float8_e4m3fn, with the report of what was lost, against the copy
+and a loop of `astype` piece by piece, without report and saturation; the best time counts. `--dequantize`: block FP8 as
+DeepSeek stores it and MXFP4 of gpt-oss, to bfloat16. `--recipes` and `--scales`: weights in bfloat16, of a Llama,
+gpt-oss or a .gguf file, by every recipe and every kind of scale; medians count. With `--peer-python PATH`, an
+interpreter that has llm-compressor, that quantizes a folder of `--peer-size` too.
 
-makes a .safetensors file of float32 in a folder of its own, converts it to float8_e4m3fn, and deletes everything. Each
-way runs in a process of its own, which ends with fsync; they take turns, and the best time counts. The plain copy
-reads the same bytes, 8 MiB at a time, and writes as many as the conversion does. The loop is
-``astype`` piece by piece, without a report and without saturation. The conversion is run as the command does it, with
-its report of what was lost. Peak memory is RssAnon, asked for every 5 ms.
-
-    python benchmarks/convert.py --dequantize --size 8G --folder /somewhere/with/room
-
-makes folders of quantized weights instead, DeepSeek's block FP8 and gpt-oss's MXFP4, and dequantizes them to bfloat16.
-The time of the processor counts too: of all threads, in the program and in the kernel.
-
-    python benchmarks/convert.py --recipes --scales --size 2G --folder /somewhere/with/room
-
-makes folders of weights in bfloat16, of Llama, gpt-oss and GGUF, and quantizes them by every recipe, and with every
-kind of scale. A way and the
-plain copy of the same bytes take turns; medians count. With ``--peer-python PATH``, an interpreter that has
-llm-compressor, that quantizes a folder of ``--peer-size`` too.
+Each way runs in a process of its own, which ends with fsync; they take turns. The copy reads the source, 8 MiB at a
+time, and writes as many bytes as the result has. The time of the processor is that of all threads, in the program and
+in the kernel. Peak memory is RssAnon, asked for every 5 ms. Files are made in a folder of their own, and deleted.
 """
 
 from __future__ import annotations
@@ -37,13 +27,11 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import gguf
 import ml_dtypes
 import numpy as np
-from peer_llm_compressor import PRESETS
-from quantized_checkpoints import GOALS, JOBS, SCALES, bf16_gguf, bf16_gpt_oss, bf16_model
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.gguf_file import GgufFile
@@ -51,6 +39,153 @@ from lowprec.checkpoints.memory_limit import parse_size
 from lowprec.checkpoints.recipes import RECIPES
 
 PIECE = 8 << 20
+ROWS, COLUMNS = 4096, 7168
+"""A projection of DeepSeek V3."""
+
+WIDTH = 4096
+"""Of the layers of a Llama."""
+
+HIDDEN = 2880
+"""Of gpt-oss, whose experts are [2 * HIDDEN, HIDDEN] and [HIDDEN, HIDDEN]."""
+
+Array = np.ndarray[Any, Any]
+Entries = dict[str, tuple[str, tuple[int, ...], Array]]
+"""By name: the type, the shape, and bytes that are repeated to fill the tensor."""
+
+
+LLAMA, GPT_OSS = ("llama", "LlamaForCausalLM"), ("gpt_oss", "GptOssForCausalLM")
+
+SIZES = {"F32": 4, "BF16": 2}
+"""Bytes of an element, of other types one."""
+
+
+def write(folder: Path, entries: Entries, quantization: dict[str, Any] | None, model: tuple[str, str] = LLAMA) -> None:
+    """Write a folder of one file and a config.json; `model` is its type and its class."""
+    folder.mkdir()
+    header: dict[str, Any] = {}
+    end = 0
+    for name, (dtype, shape, _) in entries.items():
+        start, end = end, end + int(np.prod(shape)) * SIZES.get(dtype, 1)
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with Path(folder, "model.safetensors").open("wb") as stream:
+        stream.write(len(text).to_bytes(8, "little") + text)
+        for name, (_, _, content) in entries.items():
+            start, end = header[name]["data_offsets"]
+            for at in range(start, end, content.size):
+                stream.write(content[: min(content.size, end - at)])
+        stream.flush()
+        os.fsync(stream.fileno())
+    config: dict[str, Any] = {"model_type": model[0], "architectures": [model[1]], "torch_dtype": "bfloat16"}
+    if quantization is not None:
+        config["quantization_config"] = quantization
+    Path(folder, "config.json").write_text(json.dumps(config))
+
+
+def block_fp8(folder: Path, size: int) -> None:
+    """Write about so many bytes of weights in float8_e4m3fn with float32 factors to blocks of 128 by 128."""
+    random = np.random.default_rng(20261122)
+    codes = random.standard_normal(PIECE, np.float32).astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
+    grid = (ROWS // 128, COLUMNS // 128)
+    factors = (random.random(grid, np.float32) * np.float32(1e-3)).view(np.uint8).reshape(-1)
+    entries: Entries = {}
+    for number in range(max(1, size // (ROWS * COLUMNS))):
+        name = f"model.layers.{number}.mlp.up_proj.weight"
+        entries[name] = "F8_E4M3", (ROWS, COLUMNS), codes
+        entries[f"{name}_scale_inv"] = "F32", grid, factors
+    write(folder, entries, {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]})
+
+
+def gpt_oss(folder: Path, size: int) -> None:
+    """Write about so many bytes of experts in MXFP4: one layer."""
+    random = np.random.default_rng(20261122)
+    codes = random.integers(0, 256, PIECE, np.uint8)
+    exponents = random.integers(115, 125, PIECE, np.uint8)
+    experts = max(1, size // (3 * HIDDEN * HIDDEN // 32 * 17))
+    entries: Entries = {}
+    for name, rows in (("gate_up_proj", 2 * HIDDEN), ("down_proj", HIDDEN)):
+        shape = (experts, rows, HIDDEN // 32)
+        entries[f"model.layers.0.mlp.experts.{name}_blocks"] = "U8", (*shape, 16), codes
+        entries[f"model.layers.0.mlp.experts.{name}_scales"] = "U8", shape, exponents
+    write(folder, entries, {"quant_method": "mxfp4"})
+
+
+def bf16_numbers() -> Array:
+    """Return the bytes of normal numbers in BF16."""
+    numbers = np.float32(0.02) * np.random.default_rng(20261122).standard_normal(PIECE // 2, np.float32)
+    return numbers.astype(ml_dtypes.bfloat16).view(np.uint8)
+
+
+def bf16_gpt_oss(folder: Path, size: int) -> None:
+    """Write about so many bytes of experts of gpt-oss in BF16: one layer, whose inputs are the second axis."""
+    content, experts = bf16_numbers(), max(1, size // (6 * HIDDEN * HIDDEN))
+    shapes = {"gate_up_proj": (experts, HIDDEN, 2 * HIDDEN), "down_proj": (experts, HIDDEN, HIDDEN)}
+    names = {f"model.layers.0.mlp.experts.{name}": shape for name, shape in shapes.items()}
+    write(folder, {name: ("BF16", shape, content) for name, shape in names.items()}, None, GPT_OSS)
+
+
+def bf16_gguf(folder: Path, size: int) -> None:
+    """Write about so many bytes of weights in BF16 as model.gguf: projections of 4096 by 4096."""
+    folder.mkdir()
+    rows = np.resize(bf16_numbers(), (WIDTH, 2 * WIDTH))
+    writer = gguf.GGUFWriter(folder / "model.gguf", "llama")
+    for layer in range(max(1, size // rows.nbytes)):
+        writer.add_tensor(f"blk.{layer}.ffn_up.weight", rows, raw_dtype=gguf.GGMLQuantizationType.BF16)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def bf16_model(folder: Path, size: int) -> None:
+    """Write about so many bytes of weights in BF16, normal numbers: layers of two projections of 4096 by 4096."""
+    content = bf16_numbers()
+    shape, layers = (WIDTH, WIDTH), range(max(1, size // (4 * WIDTH * WIDTH)))
+    names = (f"model.layers.{layer}.mlp.{which}_proj.weight" for layer in layers for which in ("gate", "up"))
+    write(folder, dict.fromkeys(names, ("BF16", shape, content)), None)
+
+
+JOBS = {"block FP8": (block_fp8, 1.1, 0.8, 128), "gpt-oss MXFP4": (gpt_oss, 2.5, 2.5, 256)}
+"""By title: what writes the checkpoint, and the goals: wall and CPU time over a plain copy, peak MiB."""
+
+SCALES = {
+    "FP8, a scale to a row": {"to": "float8_e4m3fn", "scale": "axis:0"},
+    "FP8, one scale": {"to": "float8_e4m3fn", "scale": "tensor"},
+    "FP8, a scale to 128": {"to": "float8_e4m3fn", "scale": "block:128"},
+    "MXFP4": {"to": "float4_e2m1fn", "scale": "block:32", "scale_format": "float8_e8m0fnu"},
+    "int8, a scale to a row": {"to": "int8", "scale": "axis:0"},
+    "int4, a scale to 128": {"to": "int4", "scale": "block:128"},
+}
+"""Conversions with scales, by title: the options of `convert`."""
+
+GOALS = {
+    "fp8-dynamic": 1.3, "fp8-block": 1.3, "int8": 1.4, "w4a16": 1.4, "w4a16-g32": 1.4, "mxfp4a16": 1.6, "mxfp8": 1.6,
+    "nvfp4a16": 1.6, "FP8, a scale to a row": 1.3, "FP8, one scale": 1.3, "FP8, a scale to 128": 1.3, "MXFP4": 1.6,
+    "int8, a scale to a row": 1.4, "int4, a scale to 128": 1.4, "q8_0": 1.6, "q4_0": 1.6, "mxfp4": 1.6,
+}  # fmt: skip
+"""CPU time over a plain copy, at most, by recipe or title; other recipes have none."""
+
+
+LLM_COMPRESSOR = {
+    "fp8-dynamic": "FP8_DYNAMIC", "fp8-block": "FP8_BLOCK", "int8": "W8A8", "w4a16": "W4A16", "mxfp4a16": "MXFP4A16",
+    "mxfp8": "MXFP8A16", "nvfp4a16": "NVFP4A16",
+}  # fmt: skip
+"""Its presets, by our recipes."""
+LLM_COMPRESSOR_SCRIPT = """
+import resource, sys, time
+from llmcompressor import model_free_ptq
+
+def used():  # by this process and those that it started
+    times = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in times)
+
+if __name__ == "__main__":
+    scheme, source, target = sys.argv[1:]
+    before, started = used(), time.perf_counter()
+    model_free_ptq(source, target, scheme=scheme, ignore=["lm_head"], device="cpu")
+    print(time.perf_counter() - started, used() - before)
+"""
 TENSORS = 16
 TARGET = "float8_e4m3fn"
 
@@ -157,7 +292,7 @@ def anonymous(pid: int) -> int:
 
 def run(way: str, source: Path, target: Path, nbytes: int = 0) -> Cost:
     """Return what one way costs, run in a process of its own."""
-    return watch([sys.executable, __file__, "--way", way, str(source), str(target), str(nbytes)])
+    return watch([sys.executable, __file__, way, str(source), str(target), str(nbytes)])
 
 
 def watch(command: list[str]) -> Cost:
@@ -185,11 +320,18 @@ def run_here(way: str, source: str, target: str, nbytes: str) -> None:
     print(seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
-def processor() -> str:
-    """Return the vendor and the name of the processor, and how many cores there are."""
-    lines = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines()
-    fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
-    return f"{fields.get('vendor_id')}, {fields.get('model name')}, {len(os.sched_getaffinity(0))} cores"
+def circumstances() -> dict[str, Any]:
+    """Return machine, date and versions; what finds them is not loaded in the processes that are watched."""
+    import stored_runs
+
+    return stored_runs.circumstances()
+
+
+def described() -> str:
+    """Return machine, date and versions in one line."""
+    import stored_runs
+
+    return stored_runs.described(circumstances())
 
 
 def time_casts(folder: Path, size: int, repeat: int) -> None:
@@ -211,7 +353,7 @@ def time_casts(folder: Path, size: int, repeat: int) -> None:
                 f"  {way:8} {cost.seconds:8.2f} s  {gib / cost.seconds:6.2f} GiB/s  peak {cost.peak:6.1f} MiB",
                 flush=True,
             )
-    print(f"{gib:.2f} GiB of float32 to {TARGET}, {processor()}")
+    print(f"{gib:.2f} GiB of float32 to {TARGET}, {described()}")
     print(f"peak anonymous memory      {peak:7.1f} MiB   (goal: at most 256)")
     print(f"time over a plain copy     {best['convert'] / best['copy']:7.2f}       (goal: at most 1.25)")
     print(f"NumPy + ml_dtypes over it  {best['loop'] / best['convert']:7.2f}       (goal: at least 5)")
@@ -219,7 +361,7 @@ def time_casts(folder: Path, size: int, repeat: int) -> None:
 
 def time_dequantization(folder: Path, size: int, repeat: int) -> None:
     """Dequantize folders, and print the costs as multiples of those of a plain copy."""
-    print(f"to bfloat16, {processor()}, best of {repeat}")
+    print(f"to bfloat16, {described()}, best of {repeat}")
     for title, (write, wall, cpu, mib) in JOBS.items():
         source, target = folder / "source", folder / "target"
         write(source, size)
@@ -266,11 +408,12 @@ def take_turns(command: Callable[[Path], Cost], source: Path, target: Path, repe
     return medians(ways), medians(copies)
 
 
-def time_quantization(folder: Path, jobs: Sequence[str], options: argparse.Namespace) -> None:
-    """Quantize a folder of weights in every way, and print the costs as multiples of those of a plain copy."""
-    target = folder / "target"
-    print(f"{options.size >> 20} MiB of bfloat16, {processor()}, medians of {options.repeat}; x: over a plain copy")
-    print(f"{'':24}{'CPU s':>8}{'CPU x':>8}{'goal':>6}{'wall x':>8}{'MiB':>7}{'peer CPU x':>12}{'wall x':>8}{'MiB':>7}")
+def time_quantization(folder: Path, jobs: Sequence[str], options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Quantize a folder of weights in every way; print and return the costs as multiples of those of a plain copy."""
+    target, found = folder / "target", []
+    print(f"{options.size >> 20} MiB of bfloat16, {described()}, medians of {options.repeat}; x: over a plain copy")
+    heads = ("CPU s", "CPU x", "goal", "wall x", "MiB", "peer CPU x", "peer wall x", "peer MiB")
+    print(f"{'':24}", *(f"{head:>11}" for head in heads))
     for job in jobs:
         source = source_of(job, folder, "source", options.size)
         try:
@@ -279,9 +422,14 @@ def time_quantization(folder: Path, jobs: Sequence[str], options: argparse.Names
             print(f"{job:24}  {str(error).rpartition(str(source))[2].partition(': ')[2]}", flush=True)
             shutil.rmtree(target, ignore_errors=True)
             continue
-        row = f"{job:24}{ours.cpu:8.2f}{ours.cpu / copy.cpu:8.2f}{GOALS.get(job, '-'):>6}"
-        row += f"{ours.seconds / copy.seconds:8.2f}{ours.peak:7.0f}"
-        print(row + peer_columns(job, folder, options), flush=True)
+        row = {
+            "case": job, "CPU s": round(ours.cpu, 2), "CPU x": round(ours.cpu / copy.cpu, 2), "goal": GOALS.get(job),
+            "wall x": round(ours.seconds / copy.seconds, 2), "MiB": round(ours.peak),
+            **peer_costs(job, folder, options),
+        }  # fmt: skip
+        found.append(row)
+        print(f"{job:24}", *(f"{'-' if row.get(head) is None else row[head]:>11}" for head in heads), flush=True)
+    return found
 
 
 def source_of(job: str, folder: Path, name: str, size: int) -> Path:
@@ -293,24 +441,31 @@ def source_of(job: str, folder: Path, name: str, size: int) -> Path:
     return source
 
 
-def peer_columns(job: str, folder: Path, options: argparse.Namespace) -> str:
+def peer_costs(job: str, folder: Path, options: argparse.Namespace) -> dict[str, float]:
     """Return what gguf-py costs for its types, and llm-compressor for its presets, where it is asked for."""
-    if job not in GGUF and not (options.peer_python and job in PRESETS):
-        return ""
+    if job not in GGUF and not (options.peer_python and job in LLM_COMPRESSOR):
+        return {}
     source, target = source_of(job, folder, "small", options.peer_size), folder / "target"
-    if job in GGUF:
-        peer, copy = take_turns(partial(run, f"gguf-py {job}", source), source, target, 1)
-        return f"{peer.cpu / copy.cpu:12.1f}{peer.seconds / copy.seconds:8.1f}{peer.peak:7.0f}"
-    command = [options.peer_python, str(Path(__file__).with_name("peer_llm_compressor.py")), job, str(source)]
+    script = folder / "llm_compressor.py"
+    script.write_text(LLM_COMPRESSOR_SCRIPT, encoding="utf-8")
+    words = [options.peer_python, str(script), LLM_COMPRESSOR.get(job, ""), str(source)]
+
+    def command(target: Path) -> Cost:
+        return run(f"gguf-py {job}", source, target) if job in GGUF else watch([*words, str(target)])
+
     try:
-        peer, copy = take_turns(lambda target: watch([*command, str(target)]), source, target, 1)
+        peer, copy = take_turns(command, source, target, 1)
     except subprocess.SubprocessError as error:
-        return f"  {error}"
-    return f"{peer.cpu / copy.cpu:12.1f}{peer.seconds / copy.seconds:8.1f}{peer.peak:7.0f}"
+        print(f"{job}: {error}")
+        return {}
+    ratios = {"peer CPU x": peer.cpu / copy.cpu, "peer wall x": peer.seconds / copy.seconds}
+    return {**{name: round(ratio, 1) for name, ratio in ratios.items()}, "peer MiB": round(peer.peak)}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(arguments: list[str]) -> None:
+    """Make checkpoints, convert them, print and store what that costs."""
+    parser = argparse.ArgumentParser(prog="run.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("command", choices=["checkpoints"])
     parser.add_argument("--size", type=parse_size, default="8G", help="of the input (default: %(default)s)")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where there is room for it")
     parser.add_argument("--repeat", type=int, default=3, help="how often each way runs (default: %(default)s)")
@@ -319,11 +474,8 @@ def main() -> None:
     parser.add_argument("--scales", action="store_true", help="quantize it with every kind of --scale")
     parser.add_argument("--peer-python", metavar="PATH", help="an interpreter that has llm-compressor, to compare with")
     parser.add_argument("--peer-size", type=parse_size, default="256M", help="of its input (default: %(default)s)")
-    parser.add_argument("--way", nargs=4, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.way:
-        run_here(*options.way)
-        return
+    parser.add_argument("--store", action="store_true", help="with --recipes or --scales: replace the stored run")
+    options = parser.parse_args(arguments)
     needed = (6 if options.dequantize else 4) * options.size
     free = shutil.disk_usage(options.folder).free
     if free < needed:
@@ -331,11 +483,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="lowprec-benchmark-", dir=options.folder) as folder:
         jobs = [one.name for one in RECIPES] * options.recipes + list(SCALES) * options.scales
         if jobs:
-            time_quantization(Path(folder), jobs, options)
+            rows = time_quantization(Path(folder), jobs, options)
+            if options.store:
+                import stored_runs
+
+                run = {"MiB": options.size >> 20, "repeat": options.repeat, **circumstances(), "rows": rows}
+                stored_runs.store_other("checkpoints", "scales" if options.scales else "recipes", run)
             return
         measure = time_dequantization if options.dequantize else time_casts
         measure(Path(folder), options.size, options.repeat)
 
 
-if __name__ == "__main__":
-    main()
+if __name__ == "__main__":  # in a process of its own, one of the ways
+    run_here(*sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Take the screenshots of docs/screenshots: `python benchmarks/screenshots.py [PAGE …]` (needs chromium and Pillow).
+"""Take the screenshots of docs/screenshots: `python docs/_extensions/screenshots.py [PAGE …]`; needs chromium, Pillow.
 
 Each page of the explorer is taken light, dark, and 390 px wide; a state that shows much of it is chosen here.
 """
@@ -9,7 +9,7 @@ import sys
 from io import BytesIO
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from PIL import Image  # noqa: E402
@@ -34,6 +34,7 @@ COLOURS = 128
 
 
 def main(names: list[str]) -> None:
+    """Take those of the named pages, or of all."""
     folder = ROOT / "docs" / "screenshots"
     folder.mkdir(exist_ok=True)
     with server() as address, sync_playwright() as driver:
