@@ -10,7 +10,7 @@ import pytest
 from support.passed_tests import INDEPENDENT, MIXED, is_independent
 from support.paths import ROOT
 
-SAMPLES = ["tests/spec/test_format_spelling.py", "tests/project/test_benchmark_bars.py"]
+SAMPLES = ["tests/spec/test_format_spelling.py", "tests/project/test_public_names.py"]
 
 
 def summary(*options: str) -> str:
