@@ -1,7 +1,7 @@
 """Random calls of QuantizeLinear and DequantizeLinear on arrays of thousands of elements, against the oracle.
 
-Lengths around the groups and tiles of the loops, blocks of any size, strides and `out`: what test_quantize_random.py
-and test_dequantize_random.py, whose arrays have few elements of any type, do not reach.
+Lengths around the groups and tiles of the loops, blocks of any size, strides and `out`, of the types that have fused
+loops: tests/support/random_calls draws any types, lengths and options.
 """
 
 from __future__ import annotations
