@@ -13,6 +13,7 @@ import numpy as np
 
 import lowprec as lp
 from lowprec.spec.formats import Format
+from support.bits import bits_of
 from support.safetensors_writer import save_file
 
 Array = np.ndarray[Any, Any]
@@ -51,12 +52,6 @@ def save(path: Path, tensors: dict[str, Array] = TENSORS, metadata: dict[str, st
     return path
 
 
-def codes_of(array: Any) -> Array:
-    """Return the bits of an array of any dtype."""
-    x = np.ascontiguousarray(array)
-    return x.view(f"u{x.dtype.itemsize}").reshape(np.shape(array))
-
-
 def packed(codes: Array, fmt: Format) -> bytes:
     """Return ONNX's packed order, joined as one long number."""
     number = 0
@@ -66,7 +61,7 @@ def packed(codes: Array, fmt: Format) -> bytes:
 
 
 def bytes_in(codes: Array, fmt: Format, packs: bool = True) -> bytes:
-    return packed(codes, fmt) if packs and fmt.bits < 8 else codes_of(codes).tobytes()
+    return packed(codes, fmt) if packs and fmt.bits < 8 else bits_of(codes).tobytes()
 
 
 def parse(path: Path) -> tuple[dict[str, Any], bytes]:
