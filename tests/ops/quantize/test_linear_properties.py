@@ -13,19 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.compare import compare, tiers_and_threads
 from support.fused_scales import KINDS, draw_scales, pack4
 from support.quantize_cases import (
     PRECISIONS,
     Types,
     codes,
-    compare,
     draw_codes,
     draw_x,
     draw_zero_point,
     expect_dequantized,
     expect_quantized,
     put,
-    tiers_and_threads,
     type_table,
 )
 
