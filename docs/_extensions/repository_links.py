@@ -50,6 +50,8 @@ def _prose(prose: str, folder: Path, page: Path, root: Path) -> str:
         if target is not None:
             return f"{mark}[{text}]({target})"
         path = Path(os.path.relpath(os.path.normpath(folder / link.partition("#")[0]), root)).as_posix()
+        if not (root / path).exists():
+            raise FileNotFoundError(f"{page}: a link to {path}, which is not there")
         return text if text.strip("`") in (path, Path(path).name) and "`" in text else f"{text} (`{path}`)"
 
     return _LINK.sub(replaced, prose)

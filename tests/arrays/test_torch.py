@@ -11,6 +11,7 @@ pytest.importorskip("torch")
 import numpy as np
 import torch
 from array_api_compat import torch as torch_namespace
+from support.bits import bits_of
 
 import lowprec as lp
 from lowprec import _kernels
@@ -21,10 +22,7 @@ BY_NAME = {"ids": lambda fmt: fmt.name}
 
 
 def _bits(x: Any) -> list[int]:
-    if isinstance(x, torch.Tensor):
-        x = x.view(getattr(torch, f"int{8 * x.element_size()}")).numpy()
-    array = np.asarray(x)
-    return array.view(f"u{array.itemsize}").reshape(-1).tolist()
+    return bits_of(x).reshape(-1).tolist()
 
 
 @pytest.mark.parametrize("target", ["float8_e4m3fn", "bfloat16", "int4", "float64"])

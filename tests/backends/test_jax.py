@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.bits import bits_of
 
 import lowprec as lp
 from lowprec.backends import cpu
@@ -18,8 +19,7 @@ X = np.array([0.3, -1000.0, np.inf, np.nan, 2.0**-149, -0.0, 2.0**-127, 2.5], np
 
 
 def _bits(x: Any) -> list[int]:
-    array = np.asarray(x)
-    return array.view(f"u{array.itemsize}").tolist()
+    return bits_of(x).tolist()
 
 
 def test_results_are_handed_over_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import parse
+from support.checkpoint_files import parse, sizes_of_reads
 from support.typed_tensors import BF16, nibbles, random_codes, random_scales, read_tensors, write_tensors
 
 from lowprec.checkpoints import conversion, convert
-from lowprec.checkpoints.containers.container import TensorReader
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.memory_limit import choose_chunks
 
@@ -96,13 +95,7 @@ def test_numbers_of_elements_that_are_no_multiple_of_eight(
     x: np.ndarray, expected: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """98M of memory have room for chunks of 512 KiB: no more is read at once. In FP4 the code of 1 is 2."""
-    sizes, read_into = [], TensorReader.read_into
-
-    def counted(self: TensorReader, buffer: np.ndarray, location: Any, at: int) -> None:
-        sizes.append(buffer.size)
-        read_into(self, buffer, location, at)
-
-    monkeypatch.setattr(TensorReader, "read_into", counted)
+    sizes = sizes_of_reads(monkeypatch)
     source = write_tensors(tmp_path / "x.safetensors", {"x": x})
     convert(source, tmp_path / "y.safetensors", to="float4_e2m1fn", max_memory="98M")
     assert parse(tmp_path / "y.safetensors")[1][: len(expected)] == expected

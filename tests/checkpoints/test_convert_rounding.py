@@ -12,7 +12,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import Array, bytes_in, codes_of, everything, save, stored_bytes, values
+from support.bits import bits_of
+from support.checkpoint_files import Array, bytes_in, everything, save, stored_bytes, values
 from support.optional import optional
 from support.sharded_checkpoint import checkpoint
 from support.typed_tensors import nibbles, random_codes, random_scales, read_tensors, write_tensors
@@ -92,7 +93,7 @@ def test_scaled(rules: dict[str, Any], to: str, scale: str, fmt: str, cut: int, 
         shape = {"tensor": (), "axis": x.shape[int(number or 0) :][:1]}.get(kind)
         scales = scales.reshape((*x.shape[:-1], -1) if shape is None else shape) if x.size else scales
         if x.size:
-            expected = codes_of(quantized(x, to, scale, scales, rules))
+            expected = bits_of(quantized(x, to, scale, scales, rules))
             assert stored_bytes(target, name) == bytes_in(expected, lp.as_format(to)), name
 
 
@@ -121,7 +122,7 @@ def test_fortran_order_with_scales(scale: str, shape: tuple[int, ...], cut: int,
     convert(tmp_path / "x.npy", tmp_path / "y.npz", to="float8_e5m2", scale=scale, threads=cut, verify=True, **rules)
     with np.load(tmp_path / "y.npz") as file:
         expected = quantized(np.ascontiguousarray(x), "float8_e5m2", scale, file["x_scale"], rules)
-        assert file["x"].tobytes() == codes_of(expected).tobytes()
+        assert file["x"].tobytes() == bits_of(expected).tobytes()
 
 
 def test_the_oracle(cut: int, tmp_path: Path) -> None:
@@ -186,7 +187,7 @@ def test_every_weight_that_is_dequantized(tmp_path: Path, monkeypatch: pytest.Mo
     found = read_tensors(Path("y.safetensors"))
     assert {name: x.shape for name, x in found.items()} == {"a": (3, 96, 12), "b.weight": (300, 260)}
     for name, x in read_tensors(Path("wide.safetensors")).items():
-        assert codes_of(found[name]).tobytes() == lp.encode(x, "float16", **RULES["stochastic"]).tobytes(), name
+        assert bits_of(found[name]).tobytes() == lp.encode(x, "float16", **RULES["stochastic"]).tobytes(), name
 
 
 def test_nearest_even_changes_nothing(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import codes_of, parse, save, stored_bytes, values
+from support.bits import bits_of
+from support.checkpoint_files import parse, save, stored_bytes, values
 
 import lowprec as lp
 from lowprec.checkpoints import convert
@@ -60,9 +61,9 @@ def test_scale_rules_of_recipes(recipe: str, rule: str, tmp_path: Path) -> None:
     assert report.rules == {"scale_rule": rule}
     stored = stored_scales(tmp_path / "y.safetensors")
     if recipe == "comfy-mxfp8":  # in tiles of 128 x 4: the same bytes in another order
-        assert sorted(stored) == sorted(codes_of(expected).tobytes())
+        assert sorted(stored) == sorted(bits_of(expected).tobytes())
     else:
-        assert stored == codes_of(expected).tobytes()
+        assert stored == bits_of(expected).tobytes()
     same = stored_scales(tmp_path / "own.safetensors") == stored
     assert same == ((recipe, rule) in {("comfy-mxfp8", "rceil"), ("mxfp4a16", "even")})
     assert scales.sqnr_db is not None
@@ -78,11 +79,11 @@ def test_scale_rules_of_experts() -> None:
     """The tool of gpt-oss rounds scales up as rceil does; other rules give other scales, and codes by those."""
     x = np.random.default_rng(4).standard_normal((64, 64)).astype(ml_dtypes.bfloat16)
     recipe = find_recipe("gptoss-mxfp4")
-    own = recipe.tool.quantize(codes_of(x), BFLOAT16, recipe.scheme)
+    own = recipe.tool.quantize(bits_of(x), BFLOAT16, recipe.scheme)
     for rule in ("rceil", "floor"):
-        scales, codes = recipe.with_scale_rule(rule).tool.quantize(codes_of(x), BFLOAT16, recipe.scheme)
+        scales, codes = recipe.with_scale_rule(rule).tool.quantize(bits_of(x), BFLOAT16, recipe.scheme)
         expected = lp.absmax_scale(x, "float4_e2m1fn", axis=1, block_size=32, scale_format=E8M0, scale_rule=rule)
-        assert scales.tobytes() == codes_of(expected).tobytes()
+        assert scales.tobytes() == bits_of(expected).tobytes()
         elements = lp.quantize_linear(x, expected, axis=1, block_size=32, output_dtype="float4_e2m1fn", packed=True)
         assert codes.tobytes() == elements.tobytes()
         assert (scales.tobytes() == own[0].tobytes()) == (rule == "rceil")

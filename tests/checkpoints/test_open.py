@@ -16,7 +16,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import raw_file, save
+from support.checkpoint_files import raw_file, save, sizes_of_reads
 from support.containers import SOURCES, X
 from support.optional import optional
 from support.paths import TESTS
@@ -25,8 +25,10 @@ from support.typed_tensors import (
     E8M0,
     F8,
     FP4,
+    FP8_BLOCKS,
     TARGETS,
-    Array,
+    W,
+    block_model,
     in_blocks,
     nibbles,
     random_codes,
@@ -39,15 +41,12 @@ from support.typed_tensors import (
 
 import lowprec as lp
 from lowprec.checkpoints import Checkpoint
-from lowprec.checkpoints.containers.container import TensorReader
 
 torch: Any = optional("torch")
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
-W = "model.layers.0.mlp.up_proj.weight"
 E = "model.layers.0.mlp.experts."
-FP8 = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
 GOLDEN = TESTS / "checkpoints" / "golden"
 DIGESTS: dict[str, Any] = json.loads((GOLDEN / "digests.json").read_text(encoding="utf-8"))
 PRESETS = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir() and path.name in DIGESTS)
@@ -56,23 +55,7 @@ PRESETS = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir() and pat
 @pytest.fixture
 def bytes_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Count the bytes that are read of tensors."""
-    sizes: list[int] = []
-    read_into = TensorReader.read_into
-
-    def counted(self: TensorReader, buffer: Array, location: Any, at: int) -> None:
-        sizes.append(buffer.size)
-        read_into(self, buffer, location, at)
-
-    monkeypatch.setattr(TensorReader, "read_into", counted)
-    return sizes
-
-
-def block_model() -> tuple[Path, Array]:
-    """Write block FP8 whose scales are in another shard; return the values in float32 as well."""
-    codes, scales = random_codes((300, 200)), random_scales((3, 2))
-    shards = {"a.safetensors": {W: codes}, "b.safetensors": {W + "_scale_inv": scales, "n.weight": np.ones(3, BF16)}}
-    folder = write_model(Path("model"), shards, {"quantization_config": FP8})
-    return folder, codes.astype(np.float32) * in_blocks(scales, codes.shape)
+    return sizes_of_reads(monkeypatch)
 
 
 # --- values ---
@@ -132,7 +115,7 @@ def test_experts_and_their_rows(rows: slice | None, monkeypatch: pytest.MonkeyPa
 def test_scales_of_powers_of_two() -> None:
     codes, scales = random_codes((130, 200)), random_scales((2, 2), E8M0)
     folder = write_model(
-        Path("in"), {"a.safetensors": {W: codes, W[:-6] + "scale": scales}}, {"quantization_config": FP8}
+        Path("in"), {"a.safetensors": {W: codes, W[:-6] + "scale": scales}}, {"quantization_config": FP8_BLOCKS}
     )
     with lp.checkpoints.open(folder) as checkpoint:
         expected = codes.astype(np.float32) * in_blocks(scales, codes.shape)
@@ -273,7 +256,7 @@ def test_memory_is_that_of_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", 1 << 16)
     codes = np.zeros((2048, 2048), np.uint8).view(F8)
     tensors = {W: codes, W + "_scale_inv": np.ones((16, 16), np.float32), "wide": np.zeros((2048, 2048), np.float32)}
-    folder = write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": FP8})
+    folder = write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": FP8_BLOCKS})
     del codes, tensors
     with lp.checkpoints.open(folder) as checkpoint:
         for name, to in ((W, None), ("wide", "bfloat16")):

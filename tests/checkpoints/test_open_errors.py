@@ -11,11 +11,9 @@ from support.quantized_checkpoints import LAYOUTS, READ, REFUSED, TOOLS, name_of
 from support.typed_tensors import (
     BF16,
     F8,
-    Array,
-    in_blocks,
+    W,
+    block_model,
     random_codes,
-    random_scales,
-    write_model,
     write_tensors,
 )
 
@@ -24,17 +22,7 @@ from lowprec.checkpoints.files.errors import FileError
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
-W = "model.layers.0.mlp.up_proj.weight"
 E = "model.layers.0.mlp.experts."
-FP8 = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
-
-
-def block_model() -> tuple[Path, Array]:
-    """Write block FP8 whose scales are in another shard; return the values in float32 as well."""
-    codes, scales = random_codes((300, 200)), random_scales((3, 2))
-    shards = {"a.safetensors": {W: codes}, "b.safetensors": {W + "_scale_inv": scales, "n.weight": np.ones(3, BF16)}}
-    folder = write_model(Path("model"), shards, {"quantization_config": FP8})
-    return folder, codes.astype(np.float32) * in_blocks(scales, codes.shape)
 
 
 def test_names_that_are_not_there() -> None:

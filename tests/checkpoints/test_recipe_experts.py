@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.golden import GOLDEN, tensors_of
+from support.checkpoint_files import configuration
+from support.golden import GOLDEN, digest, tensors_of
 from support.tiny_models import (
     BFLOAT16,
     EXPERTS,
@@ -44,15 +44,6 @@ OTHERS, ROUTERS = ["lm_head", "model.embed_tokens"], "re:.*gate$"
 @pytest.fixture
 def stacked(tmp_path: Path) -> Path:
     return write_folder(tmp_path / "stacked", experts(), experts_config())
-
-
-def configuration(folder: Path) -> dict[str, Any]:
-    config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return config
-
-
-def digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

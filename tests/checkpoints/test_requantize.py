@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.checkpoint_files import configuration
 from support.golden import GOLDEN, tensors_of
 from support.tiny_models import INDEX, llama_config
 from support.typed_tensors import (
@@ -41,11 +42,6 @@ LLAMA = {
     "NVFP4A16": "nvfp4a16",
 }
 """Golden folders of llm-compressor, and the recipe that writes each."""
-
-
-def configuration(folder: Path) -> dict[str, Any]:
-    config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return config
 
 
 def in_two_steps(source: Path, folder: Path, recipe: str, **options: Any) -> Path:

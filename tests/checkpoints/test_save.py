@@ -9,7 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import codes_of, packed
+from support.bits import bits_of
+from support.checkpoint_files import packed
 from support.optional import optional
 
 import lowprec as lp
@@ -43,7 +44,7 @@ def test_every_format_is_read_back(fmt: Format, kind: str) -> None:
         for name, expected in {"one": x, "two": x[0, :, ::-2], "three": x[0, 0, 0]}.items():
             found = checkpoint.read(name)
             assert (found.dtype, found.shape) == (fmt.dtype, expected.shape)
-            assert np.array_equal(codes_of(found), codes_of(expected))
+            assert np.array_equal(bits_of(found), bits_of(expected))
     assert {entry.format for entry in inspect(f"x{kind}")} == {fmt.name}
     if not fmt.is_float or fmt.bits > 8:  # narrow floats may be codes whose scales are missing
         assert not any(one.misread for one in check(f"x{kind}"))
@@ -64,7 +65,7 @@ def test_codes_in_other_dtypes_are_named_by_source(kind: str) -> None:
     fp4, int4 = np.arange(16, dtype=np.uint8), np.arange(-8, 8, dtype=np.int8)
     save(f"x{kind}", {"a": fp4, "b": int4, "c": fp4}, source={"a": "float4_e2m1fn", "b": "int4"})
     with open(f"x{kind}") as checkpoint:
-        assert np.array_equal(codes_of(checkpoint.read("a")), fp4)
+        assert np.array_equal(bits_of(checkpoint.read("a")), fp4)
         assert checkpoint.read("b").dtype == ml_dtypes.int4
         assert checkpoint.read("b").tolist() == int4.tolist()
         assert checkpoint.read("c").dtype == np.uint8
@@ -84,10 +85,10 @@ def test_codes_are_packed_in_safetensors_and_not_in_archives() -> None:
     x = np.arange(-3, 4).astype(ml_dtypes.int4)
     save("x.safetensors", {"w": x})
     save("x.npz", {"w": x})
-    assert Path("x.safetensors").read_bytes().endswith(packed(codes_of(x) & 15, lp.formats["int4"]))
+    assert Path("x.safetensors").read_bytes().endswith(packed(bits_of(x) & 15, lp.formats["int4"]))
     with np.load("x.npz") as archive:
         assert archive["w"].dtype == np.uint8
-        assert archive["w"].tolist() == (codes_of(x) & 15).tolist()
+        assert archive["w"].tolist() == (bits_of(x) & 15).tolist()
 
 
 def test_numpy_reads_one_array() -> None:

@@ -22,6 +22,7 @@ from support.checked_models import (
     pack,
     write,
 )
+from support.checkpoint_files import read_json
 from support.golden import GOLDEN, tensors_of
 from support.tiny_models import llama, llama_config, tied_llama, write_folder
 from support.typed_tensors import BF16
@@ -38,11 +39,6 @@ BOTH = ["lm_head", EMBEDDING]
 RECIPES = [
     recipe.name for recipe in ALL_RECIPES if recipe.layout in ("compressed-tensors", "FP8 of DeepSeek", "modelopt")
 ]
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
 
 
 def lists(folder: Path) -> list[list[str]]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.optional import optional
+from support.snippets import run
 
 import lowprec as lp
 from lowprec import reference
@@ -27,15 +28,6 @@ from lowprec.explorer.shared.cast_options import cast_options
 onnx: Any = optional("onnx")
 
 E2M1, E8M0, UINT8, INT4, FLOAT = (lp.as_format(number) for number in (23, 24, 2, 22, 1))
-
-
-def run(text, capsys):
-    names = {}
-    capsys.readouterr()
-    if text.startswith("import onnx"):
-        pytest.importorskip("onnx")
-    exec(text, names)
-    return names, capsys.readouterr().out
 
 
 def check(nodes, inputs, opset):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.optional import optional
+from support.snippets import run
 
 from lowprec import as_format, reference
 from lowprec.explorer.pages.anatomy import snippets as anatomy_snippets
@@ -19,15 +20,6 @@ from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 onnx: Any = optional("onnx")
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
-
-
-def run(text: str, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
-    names: dict[str, Any] = {}
-    capsys.readouterr()
-    if text.startswith("import onnx"):
-        pytest.importorskip("onnx")
-    exec(text, names)
-    return names, capsys.readouterr().out
 
 
 def check_node(names: dict[str, Any], source: int, to: Format, opset: int = 28) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.compare import tiers_and_threads
 from support.optional import optional
 from support.quantize_cases import (
     FLOAT32,
@@ -22,7 +23,6 @@ from support.quantize_cases import (
     expect_dequantized,
     expect_quantized,
     generator,
-    tiers_and_threads,
 )
 
 import lowprec as lp

@@ -13,7 +13,8 @@ pytest.importorskip("onnx")
 import numpy as np
 import onnx
 from onnx import numpy_helper
-from support.quantize_cases import codes, compare, tiers_and_threads
+from support.compare import compare, tiers_and_threads
+from support.quantize_cases import codes
 
 import lowprec as lp
 from lowprec import reference

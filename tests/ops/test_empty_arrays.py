@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.array_libraries import Library, unsigned
+from support.array_libraries import Library
+from support.bits import bits_of
 
 import lowprec as lp
 
@@ -21,7 +22,7 @@ def found(xp: Library, shape: tuple[int, ...], call: Any) -> list[tuple[tuple[in
     results = xp.call(call, x)
     results = results if isinstance(results, tuple) else (results,)
     assert all(xp.same_place(one, x) for one in results)
-    hosts = [unsigned(xp.unwrap(one)) for one in results]
+    hosts = [bits_of(xp.unwrap(one)) for one in results]
     return [(host.shape, host.reshape(-1).tolist()) for host in hosts]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.array_libraries import Library
+from support.bits import bits_of
 
 import lowprec as lp
 from lowprec.reference.whole_arrays import expected_rounded
@@ -34,25 +35,17 @@ def scaled(shape: tuple[int, ...]) -> np.ndarray:
     return np.random.default_rng(5).uniform(0.5, 2, shape).astype(np.float32)
 
 
-def codes(result: Any) -> np.ndarray:
-    """Return the bits of a NumPy array or a torch tensor."""
-    if isinstance(result, np.ndarray):
-        return result.view(f"u{result.dtype.itemsize}")
-    torch = pytest.importorskip("torch")
-    return np.asarray(result.contiguous().view(getattr(torch, f"uint{8 * result.element_size()}")))
-
-
 def test_every_library(xp: Library) -> None:
     fmt = lp.formats["float32"]
     x = xp.hold(np.ascontiguousarray(X).view(np.uint32), fmt)
     for target in ("float8_e4m3fn", "bfloat16", "binary8p3se"):
         rule = Rounding("stochastic_b", "ovf_inf", "signed", 16)
         result = xp.call(lambda x, target=target: lp.encode(x, target, overflow="ovf_inf", **HOW), x)
-        np.testing.assert_array_equal(codes(xp.unwrap(result)), wanted(X, target, rule))
+        np.testing.assert_array_equal(bits_of(xp.unwrap(result)), wanted(X, target, rule))
         assert xp.same_place(result, x)
     odd = xp.call(lambda x: lp.encode(x, "float6_e2m3fn", rounding="to_odd", nan="largest"), x)
     np.testing.assert_array_equal(
-        codes(xp.unwrap(odd)), wanted(X, "float6_e2m3fn", Rounding("to_odd", "sat_finite", "largest"))
+        bits_of(xp.unwrap(odd)), wanted(X, "float6_e2m3fn", Rounding("to_odd", "sat_finite", "largest"))
     )
     packed = xp.call(lambda x: lp.encode(x, "float4_e2m1fn", packed=True, **HOW), x)
     np.testing.assert_array_equal(xp.unwrap(packed), lp.pack(wanted(X, "float4_e2m1fn"), "float4_e2m1fn"))
@@ -118,7 +111,7 @@ def test_chunks_of_dask_arrays_do_not_matter(da: Any, chunks: Any) -> None:
     x = da.from_array(X, chunks=chunks)
 
     def check(result: Any, expected: np.ndarray) -> None:
-        np.testing.assert_array_equal(codes(result.compute(scheduler="synchronous")), expected)
+        np.testing.assert_array_equal(bits_of(result.compute(scheduler="synchronous")), expected)
 
     check(lp.encode(x, "float8_e4m3fn", **HOW), wanted(X, "float8_e4m3fn"))
     check(lp.cast(x.transpose(2, 0, 1), "bfloat16", **HOW), wanted_wide(np.ascontiguousarray(X.transpose(2, 0, 1))))
@@ -191,7 +184,7 @@ def test_each_element_of_a_jax_batch_draws_the_numbers_of_a_call_of_its_own() ->
     found = jax.vmap(lambda x, s: lp.quantize_linear(x, s, output_dtype="float8_e5m2", **HOW))(X, scale)
     with np.errstate(invalid="ignore"):
         quotients = X / np.asarray(scale)[:, None, None]
-    np.testing.assert_array_equal(codes(np.asarray(found)), np.stack([wanted(q, "float8_e5m2") for q in quotients]))
+    np.testing.assert_array_equal(bits_of(np.asarray(found)), np.stack([wanted(q, "float8_e5m2") for q in quotients]))
 
 
 # ---- torch
@@ -212,11 +205,11 @@ def test_torch_operators_take_seeds_in_twos_complement(torch: Any) -> None:
         expected = wanted(plain, "float8_e5m2")
         options = {"rounding": "stochastic", "seed": SEED - 2**64, "offset": OFFSET}
         np.testing.assert_array_equal(operators.encode(view, "float8_e5m2", **options), expected)
-        np.testing.assert_array_equal(codes(operators.cast(view, "float8_e5m2", **options)), expected)
+        np.testing.assert_array_equal(bits_of(operators.cast(view, "float8_e5m2", **options)), expected)
         np.testing.assert_array_equal(lp.encode(view, "float8_e5m2", **HOW), expected)
         one = torch.ones(())
         result = operators.quantize_linear(view, one, output_dtype="float8_e5m2", **options)
-        np.testing.assert_array_equal(codes(result), expected)
+        np.testing.assert_array_equal(bits_of(result), expected)
     largest = operators.encode(x, "float4_e2m1fn", rounding="to_odd", overflow="ovf_inf", nan="largest")
     np.testing.assert_array_equal(largest, wanted(X, "float4_e2m1fn", Rounding("to_odd", "ovf_inf", "largest")))
 
@@ -237,7 +230,7 @@ def test_torch_compiles_once_for_all_seeds(torch: Any) -> None:
         np.testing.assert_array_equal(first, expected_rounded(bits, "float32", "binary8p3se", RULE, seed, seed // 3))
         for other in others:
             expected = expected_rounded(bits, "float32", "float8_e5m2", RULE, seed, seed // 3)
-            np.testing.assert_array_equal(codes(other), expected)
+            np.testing.assert_array_equal(bits_of(other), expected)
         counts.append(counter.frame_count)
     assert counts[2] == counts[3]  # once seed and offset are symbols
     assert counts[4] == counts[5]  # the upper half of the seeds
@@ -272,7 +265,7 @@ def test_each_element_of_a_torch_batch_draws_the_numbers_of_a_call_of_its_own(to
     found = torch.vmap(lambda x, s: lp.quantize_linear(x, s, output_dtype="float8_e5m2", **HOW))(x, scale)
     with np.errstate(invalid="ignore"):
         quotients = X / scale.numpy()[:, None, None]
-    np.testing.assert_array_equal(codes(found), np.stack([wanted(q, "float8_e5m2") for q in quotients]))
+    np.testing.assert_array_equal(bits_of(found), np.stack([wanted(q, "float8_e5m2") for q in quotients]))
     odd = torch.vmap(lambda x: lp.encode(x, "float8_e5m2", rounding="to_odd"))(x)
     np.testing.assert_array_equal(odd, wanted(X, "float8_e5m2", Rounding("to_odd", "sat_finite", "signed")))
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from lowprec.spec.formats import Format, as_format
+from support.bits import bits_of
 
 # A second CPU for JAX, before it starts: there must be a device that is not the default.
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2".strip()
@@ -22,11 +23,6 @@ def extended(codes: np.ndarray, fmt: Format) -> np.ndarray:
     """Return codes of an integer narrower than a byte as its values."""
     values = np.where(codes & fmt.sign_mask, codes.astype(np.int16) - (1 << fmt.bits), codes)
     return np.asarray(values.astype(np.int8 if fmt.signed else np.uint8))
-
-
-def unsigned(array: np.ndarray) -> np.ndarray:
-    """Return the bits of a NumPy array; a scalar becomes a 0-d array."""
-    return np.asarray(array).view(f"u{array.dtype.itemsize}")
 
 
 @functools.cache
@@ -83,8 +79,8 @@ class Library:
         """Return the codes in a result that holds the format, after a look at the rest of the storage dtype."""
         found = self.unwrap(result)
         if not self.own(fmt) and fmt.is_integer:
-            assert np.array_equal(found, extended(np.asarray(unsigned(found) & fmt.code_mask), fmt))
-        return unsigned(found) & fmt.code_mask if fmt.bits < 8 else unsigned(found)
+            assert np.array_equal(found, extended(np.asarray(bits_of(found) & fmt.code_mask), fmt))
+        return bits_of(found) & fmt.code_mask if fmt.bits < 8 else bits_of(found)
 
     def same_place(self, result: Any, x: Any) -> bool:
         """Whether a result is of the library and on the device of `x`."""
@@ -133,7 +129,7 @@ class Torch(Library):
         super().__init__("torch")
 
     def wrap(self, array: np.ndarray) -> Any:
-        signed = self.xp.from_numpy(unsigned(array).view(f"i{array.itemsize}").copy())
+        signed = self.xp.from_numpy(bits_of(array).view(f"i{array.itemsize}").copy())
         return signed.view(getattr(self.xp, array.dtype.name))
 
     def unwrap(self, result: Any) -> np.ndarray:
@@ -151,7 +147,7 @@ class Cupy(Library):
         super().__init__("cupy")
 
     def wrap(self, array: np.ndarray) -> Any:
-        return self.xp.asarray(unsigned(array)).view(array.dtype)
+        return self.xp.asarray(bits_of(array)).view(array.dtype)
 
     def unwrap(self, result: Any) -> np.ndarray:
         return result.get()

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 import lowprec as lp
-from lowprec import _kernels, reference
+from lowprec import reference
 from lowprec.reference import whole_arrays
 from lowprec.reference.whole_arrays import code_values
 from lowprec.spec.formats import NUMERIC, Format
 from lowprec.spec.operator_versions import first_opset
 from lowprec.spec.rounding_modes import ROUND_MODES
+from support.compare import tiers_and_threads
 
 FLOATS = [fmt for fmt in NUMERIC if fmt.is_float]
 NARROW = [fmt for fmt in NUMERIC if fmt.bits <= 16]
-THREADS = (1, 2, 7)
 
 
 def options_for(target: Format) -> Iterator[dict[str, Any]]:
@@ -52,25 +51,5 @@ def encode_by_tiers_and_threads(
     x: Any, target: Format, source: Format | None, options: dict[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     """Yield the codes by every instruction set of this machine, and by several numbers of threads."""
-    for isa in _kernels.available_isas():
-        _kernels.use_isa(isa)
-        lp.set_num_threads(1)
-        yield isa, lp.encode(x, target, source=source, **options)
-    for threads in THREADS:
-        lp.set_num_threads(threads)
-        yield f"{threads} threads", lp.encode(x, target, source=source, **options)
-
-
-def compare(tally: Counter[str], name: str, got: Any, expected: np.ndarray, x: np.ndarray, what: str) -> None:
-    """Count, and fail with the first differing input."""
-    assert got.dtype == expected.dtype
-    assert got.shape == expected.shape
-    wrong = np.flatnonzero(got != expected)
-    tally[name] += expected.size
-    tally[f"{name} differ"] += wrong.size
-    if wrong.size:
-        first = wrong[0]
-        raise AssertionError(
-            f"{what}: {wrong.size} of {expected.size} differ, the first for {x[first]!r} at {first}: "
-            f"got {got[first]:#x}, expected {expected[first]:#x}"
-        )
+    for who in tiers_and_threads():
+        yield who, lp.encode(x, target, source=source, **options)

@@ -6,14 +6,19 @@ import json
 import os
 import struct
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
 
 import lowprec as lp
+from lowprec.checkpoints.containers.container import TensorReader
 from lowprec.spec.formats import Format
+from support.bits import bits_of
 from support.safetensors_writer import save_file
+
+if TYPE_CHECKING:
+    import pytest
 
 Array = np.ndarray[Any, Any]
 F32 = lp.formats["float32"]
@@ -51,12 +56,6 @@ def save(path: Path, tensors: dict[str, Array] = TENSORS, metadata: dict[str, st
     return path
 
 
-def codes_of(array: Any) -> Array:
-    """Return the bits of an array of any dtype."""
-    x = np.ascontiguousarray(array)
-    return x.view(f"u{x.dtype.itemsize}").reshape(np.shape(array))
-
-
 def packed(codes: Array, fmt: Format) -> bytes:
     """Return ONNX's packed order, joined as one long number."""
     number = 0
@@ -66,7 +65,7 @@ def packed(codes: Array, fmt: Format) -> bytes:
 
 
 def bytes_in(codes: Array, fmt: Format, packs: bool = True) -> bytes:
-    return packed(codes, fmt) if packs and fmt.bits < 8 else codes_of(codes).tobytes()
+    return packed(codes, fmt) if packs and fmt.bits < 8 else bits_of(codes).tobytes()
 
 
 def parse(path: Path) -> tuple[dict[str, Any], bytes]:
@@ -99,3 +98,27 @@ def everything(folder: Path) -> dict[str, bytes]:
 
 def leftovers(folder: Path) -> list[str]:
     return [name for name in os.listdir(folder) if ".tmp-" in name or name.startswith(".lowprec-")]
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the content of a JSON file."""
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+def configuration(folder: Path) -> dict[str, Any]:
+    """Return the config.json of a folder."""
+    return read_json(folder / "config.json")
+
+
+def sizes_of_reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets the number of bytes of each read of tensors from now on."""
+    sizes: list[int] = []
+    read_into = TensorReader.read_into
+
+    def counted(self: TensorReader, buffer: Array, location: Any, at: int) -> None:
+        sizes.append(buffer.size)
+        read_into(self, buffer, location, at)
+
+    monkeypatch.setattr(TensorReader, "read_into", counted)
+    return sizes

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import lowprec as lp
-from lowprec import _kernels
 from lowprec.conformance import cast_inputs
 from lowprec.reference.exact_quantize import precision_of
 from lowprec.reference.whole_arrays import array_values, broadcast, dequantized, quantized
@@ -19,7 +17,6 @@ from lowprec.spec.formats import Format, as_format
 from support import onnx_type_tables
 
 VERSIONS = (10, 13, 19, 21, 23, 24, 25, 28)
-THREADS = (1, 2, 7)
 FLOAT32 = as_format("float32")
 PRECISIONS = [as_format(name) for name in ("float16", "bfloat16", "float32", "float64")]
 
@@ -181,17 +178,6 @@ def granularities(shape: tuple[int, ...], version: int) -> Iterator[tuple[tuple[
             yield (*shape[:place], blocks, *shape[place + 1 :]), {"axis": axis, "block_size": block}
 
 
-def tiers_and_threads(threads: tuple[int, ...] = THREADS) -> Iterator[str]:
-    """Put each instruction set of this machine in use, then several numbers of threads, and yield its name."""
-    for isa in _kernels.available_isas():
-        _kernels.use_isa(isa)
-        lp.set_num_threads(1)
-        yield isa
-    for count in threads:
-        lp.set_num_threads(count)
-        yield f"{count} threads"
-
-
 def expect_quantized(
     x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray | None, types: Types, options: dict[str, Any]
 ) -> np.ndarray:
@@ -213,19 +199,3 @@ def expect_dequantized(
     offset = None if zero_point is None else broadcast(array_values(zero_point, types.x), x.shape, axis, block)
     unsigned = np.asarray(x).view(types.x.code_dtype)
     return dequantized(unsigned, factor, offset, types.x, output_dtype=options.get("output_dtype") or types.scale)
-
-
-def compare(tally: Counter[str], name: str, got: np.ndarray, expected: np.ndarray, what: str, *inputs: Any) -> None:
-    """Count, and fail with the first differing element and its inputs (arrays of the same shape, or scalars)."""
-    assert got.dtype == expected.dtype, what
-    assert got.shape == expected.shape, what
-    wrong = np.argwhere(got != expected)
-    tally[name] += expected.size
-    tally[f"{name} differ"] += len(wrong)
-    if len(wrong):
-        first = tuple(int(i) for i in wrong[0])
-        at = [repr(a[first] if np.shape(a) == got.shape else a) for a in inputs]
-        raise AssertionError(
-            f"{what}: {len(wrong)} of {expected.size} differ, the first at {first} from {', '.join(at)}: "
-            f"got {got[first]:#x}, expected {expected[first]:#x}"
-        )

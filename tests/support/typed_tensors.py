@@ -64,6 +64,14 @@ def write_model(folder: Path, shards: Mapping[str, Tensors], config: Mapping[str
     return folder
 
 
+def write_in_turn(folder: Path, tensors: Tensors, config: Mapping[str, Any]) -> Path:
+    """Write a model whose tensors lie in two shards in turn."""
+    names = list(tensors)
+    return write_model(
+        folder, {f"model-{i}.safetensors": {n: tensors[n] for n in names[i::2]} for i in range(2)}, config
+    )
+
+
 def nibbles(codes: Array) -> Array:
     """Return codes of 4 bits two to a byte, the first one in the low bits."""
     pairs = codes.astype(np.uint8).reshape(*codes.shape[:-1], -1, 2)
@@ -102,3 +110,15 @@ def rounded(x: Array, to: str) -> bytes:
     assert x.dtype == np.float32
     with np.errstate(over="ignore"):
         return x.astype(TARGETS[to]).tobytes()
+
+
+W = "model.layers.0.mlp.up_proj.weight"
+FP8_BLOCKS = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
+
+
+def block_model() -> tuple[Path, Array]:
+    """Write block FP8 whose scales are in another shard; return the values in float32 as well."""
+    codes, scales = random_codes((300, 200)), random_scales((3, 2))
+    shards = {"a.safetensors": {W: codes}, "b.safetensors": {W + "_scale_inv": scales, "n.weight": np.ones(3, BF16)}}
+    folder = write_model(Path("model"), shards, {"quantization_config": FP8_BLOCKS})
+    return folder, codes.astype(np.float32) * in_blocks(scales, codes.shape)

@@ -8,11 +8,11 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
+from support.compare import compare
 from support.optional import optional
 from support.quantize_cases import (
     PRECISIONS,
     Types,
-    compare,
     draw_codes,
     draw_scale,
     draw_x,

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.cast_cases import NARROW, compare, expected_codes, options_for
+from support.cast_cases import NARROW, expected_codes, options_for
+from support.compare import compare
 from support.cuda_on_cpu import CpuBuild
 
 from lowprec.backends.kernels_of_plan import make_program
@@ -39,7 +40,7 @@ def test_every_code(cast_kernels: CpuBuild, source: Format, target: Format, tall
         if options.get("opset", 28) >= first_opset(source):
             got = _convert(cast_kernels, codes, source, target, options)
             expected = expected_codes(codes, source, target, options)
-            compare(tally, "CUDA on the host, every code of 16 bits or fewer", got, expected, codes, f"{options}")
+            compare(tally, "CUDA on the host, every code of 16 bits or fewer", got, expected, f"{options}", codes)
 
 
 @pytest.mark.one_in(7)
@@ -55,7 +56,7 @@ def test_wide_float_sweep(cast_kernels: CpuBuild, name: str, target: Format, tal
     for options in options_for(target):
         got = _convert(cast_kernels, x.view(source.code_dtype), source, target, options)
         expected = whole_arrays.expected_from_float64(values, target, **options)
-        compare(tally, f"CUDA on the host, {name} sweeps", got, expected, x, f"{options}")
+        compare(tally, f"CUDA on the host, {name} sweeps", got, expected, f"{options}", x)
 
 
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
@@ -69,7 +70,7 @@ def test_wide_integer_sweep(cast_kernels: CpuBuild, name: str, target: Format, t
     for options in options_for(target):
         got = _convert(cast_kernels, x.astype(source.dtype).view(source.code_dtype), source, target, options)
         expected = whole_arrays.expected_from_integers(x, target, **options)
-        compare(tally, "CUDA on the host, wide integer sweeps", got, expected, x, f"{options}")
+        compare(tally, "CUDA on the host, wide integer sweeps", got, expected, f"{options}", x)
 
 
 def _random(source: Format, n: int) -> np.ndarray:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.compare import compare
 from support.cuda_on_cpu import CpuBuild
 from support.quantize_cases import (
     PRECISIONS,
     Types,
-    compare,
     draw_codes,
     draw_scale,
     draw_x,

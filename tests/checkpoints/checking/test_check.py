@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from support.checked_models import GOLDEN, MODELS, PRESETS, UP, Model, codes, deepseek, errors, only, write
-from support.checkpoint_files import raw_file
+from support.checkpoint_files import raw_file, sizes_of_reads
 from support.command_line import run
 from support.containers import SOURCES
 from support.quantized_checkpoints import LAYOUTS, REFUSED, write_folder
 from support.tiny_models import llama, llama_config
 from support.tiny_models import write_folder as write_llama
-from support.typed_tensors import Array, write_tensors
+from support.typed_tensors import write_tensors
 
 import lowprec as lp
 from lowprec.checkpoints import Finding, check, progress
@@ -176,14 +175,7 @@ def test_headers_alone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
 
 def test_it_reads_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(values, "CHUNK", 4096)
-    sizes = []
-    read_into = TensorReader.read_into
-
-    def counted(self: TensorReader, buffer: Array, location: Any, at: int) -> None:
-        sizes.append(buffer.size)
-        read_into(self, buffer, location, at)
-
-    monkeypatch.setattr(TensorReader, "read_into", counted)
+    sizes = sizes_of_reads(monkeypatch)
     tensors, config = deepseek()
     tensors[f"{UP}.weight"] = codes().copy()
     tensors[f"{UP}.weight"][191, 255] = np.nan

@@ -10,7 +10,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import Array, codes_of, everything, values
+from support.bits import bits_of
+from support.checkpoint_files import Array, everything, values
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect, read_array
@@ -30,14 +31,14 @@ def test_npy_there_and_back(fmt: Format, tmp_path: Path) -> None:
     convert(tmp_path / "x.npy", path, to=fmt, raw=True, verify=True)
     codes = lp.encode(X, fmt)
     loaded = np.load(path) if own else np.load(path)["x"]
-    assert codes_of(loaded).tolist() == codes.tolist()
+    assert bits_of(loaded).tolist() == codes.tolist()
     assert loaded.dtype == (fmt.dtype if own else fmt.code_dtype)
     array, found = read_array(path)
     assert found is fmt
-    assert codes_of(array).tolist() == codes.tolist()
+    assert bits_of(array).tolist() == codes.tolist()
     convert(path, tmp_path / f"z{path.suffix}", to="float32")
     back = lp.decode(codes, fmt) if fmt.is_float else codes  # integers are kept
-    assert codes_of(read_array(tmp_path / f"z{path.suffix}")[0]).tolist() == codes_of(back).tolist()
+    assert bits_of(read_array(tmp_path / f"z{path.suffix}")[0]).tolist() == bits_of(back).tolist()
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in ONNX_NUMERIC if not hasattr(np, fmt.name)], **BY_NAME)
@@ -82,7 +83,7 @@ def test_npy_of_every_layout(x: Array, tmp_path: Path) -> None:
     array, _ = read_array(tmp_path / "y.npz")
     assert array.shape == x.shape
     assert array.flags.f_contiguous == x.flags.f_contiguous
-    assert codes_of(array).tolist() == codes_of(lp.cast(x, "bfloat16")).tolist()
+    assert bits_of(array).tolist() == bits_of(lp.cast(x, "bfloat16")).tolist()
 
 
 def test_npy_of_integers_is_kept(tmp_path: Path) -> None:
@@ -98,7 +99,7 @@ def test_npy_codes_that_only_the_caller_knows(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"does not name the format of its uint8 codes; say it with `source`"):
         convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16")
     convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16", source="float8_e4m3fn")
-    assert codes_of(np.load(tmp_path / "y.npy")).tolist() == codes_of(lp.cast(x, "float16")).tolist()
+    assert bits_of(np.load(tmp_path / "y.npy")).tolist() == bits_of(lp.cast(x, "float16")).tolist()
 
 
 def test_npy_has_no_room_for_scales(tmp_path: Path) -> None:
@@ -121,7 +122,7 @@ def test_npy_beside_an_old_sidecar_is_not_written(tmp_path: Path) -> None:
 
 
 def test_old_sidecars_are_read(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", codes_of(X.astype(ml_dtypes.float8_e4m3fn)))
+    np.save(tmp_path / "x.npy", bits_of(X.astype(ml_dtypes.float8_e4m3fn)))
     (tmp_path / "x.npy.json").write_text('{"format": "float8_e4m3fn"}')
     with pytest.warns(FutureWarning, match=r"x\.npy\.json: read, but no longer written"):
         convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float32")
@@ -166,7 +167,7 @@ def test_npz(fmt: str, compressed: bool, tmp_path: Path) -> None:
     row = lp.as_format(fmt)
     with np.load(tmp_path / "y.npz") as loaded:
         for name in CONVERTED:
-            assert codes_of(loaded[name]).tolist() == lp.encode(np.asarray(arrays[name]), fmt).tolist()
+            assert bits_of(loaded[name]).tolist() == lp.encode(np.asarray(arrays[name]), fmt).tolist()
             assert loaded[name].dtype == (row.dtype if hasattr(np, fmt) else row.code_dtype)
         assert loaded["t"].flags.f_contiguous
     found = {one.name: one.format for one in inspect(tmp_path / "y.npz")}
@@ -176,14 +177,14 @@ def test_npz(fmt: str, compressed: bool, tmp_path: Path) -> None:
         with np.load(tmp_path / "z.npz") as loaded:
             for name in ("f", "t"):
                 back = lp.cast(lp.cast(arrays[name], fmt), "float32")
-                assert codes_of(loaded[name]).tolist() == codes_of(back).tolist()
+                assert bits_of(loaded[name]).tolist() == bits_of(back).tolist()
 
 
 def test_npz_with_the_format_of_open_codes(tmp_path: Path) -> None:
     arrays = archive(tmp_path / "x.npz")
     convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float32", source="float8_e4m3fn")
     with np.load(tmp_path / "y.npz") as loaded:
-        assert codes_of(loaded["open"]).tolist() == codes_of(lp.cast(arrays["open"], "float32")).tolist()
+        assert bits_of(loaded["open"]).tolist() == bits_of(lp.cast(arrays["open"], "float32")).tolist()
 
 
 def test_npz_of_many_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

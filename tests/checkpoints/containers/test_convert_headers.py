@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import codes_of, raw_file, save, stored_bytes, values
+from support.bits import bits_of
+from support.checkpoint_files import raw_file, save, stored_bytes, values
 from support.optional import optional
 from support.sharded_checkpoint import INDEX, checkpoint
 
@@ -312,4 +313,4 @@ def test_names_of_all_kinds(tmp_path: Path) -> None:
     assert {one.name for one in inspect(source)} == tensors.keys()
     convert(source, tmp_path / "y.safetensors", to="bfloat16")
     for name, x in tensors.items():
-        assert stored_bytes(tmp_path / "y.safetensors", name) == codes_of(lp.cast(x, "bfloat16")).tobytes()
+        assert stored_bytes(tmp_path / "y.safetensors", name) == bits_of(lp.cast(x, "bfloat16")).tobytes()

@@ -14,7 +14,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
-from support.checkpoint_files import Array, bytes_in, codes_of, everything, leftovers, values
+from support.bits import bits_of
+from support.checkpoint_files import Array, bytes_in, everything, leftovers, values
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect
@@ -115,7 +116,7 @@ def test_scaled_models_check_and_name_their_scales(
     scale_codes = numpy_helper.to_array(found["W_scale"]).view(scales.dtype)
     axis, size = attributes.get("axis", 1), attributes.get("block_size", 0)
     y = lp.quantize_linear(W, scale_codes, axis=axis, block_size=size, output_dtype=fmt, precision="float32")
-    assert found["W_codes"].raw_data == bytes_in(codes_of(y), lp.as_format(fmt))
+    assert found["W_codes"].raw_data == bytes_in(bits_of(y), lp.as_format(fmt))
     back = lp.dequantize_linear(y, scale_codes, axis=axis, block_size=size, output_dtype="float32")
     assert np.abs(np.asarray(back) - W).max() < 3 / 4 * (2 if scales.bits == 8 else 1)
 

@@ -10,7 +10,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support import safetensors_writer
-from support.checkpoint_files import FLOATS, TENSORS, bytes_in, codes_of, parse, raw_file, save, stored_bytes, values
+from support.bits import bits_of
+from support.checkpoint_files import FLOATS, TENSORS, bytes_in, parse, raw_file, save, stored_bytes, values
 from support.optional import optional
 from support.typed_tensors import FP4, nibbles, write_tensors
 
@@ -103,7 +104,7 @@ def test_torch_reads_it(fmt: Format, tmp_path: Path) -> None:
     found = load_torch(target)
     for name in FLOATS:
         assert found[name].dtype == getattr(torch, str(fmt.torch_name))
-        expected = codes_of(lp.cast(TENSORS[name], fmt))
+        expected = bits_of(lp.cast(TENSORS[name], fmt))
         got = found[name].contiguous().reshape(-1).view(torch.uint8).numpy()
         assert got.tobytes() == expected.tobytes()
 
@@ -123,7 +124,7 @@ def test_reads_what_torch_writes(name: str, tmp_path: Path) -> None:
     save_torch({"w": x, "i": torch.arange(3)}, tmp_path / "x.safetensors")
     convert(tmp_path / "x.safetensors", tmp_path / "y.safetensors", to="float32")
     found = load_file(tmp_path / "y.safetensors")
-    assert codes_of(found["w"]).tolist() == codes_of(lp.cast(x, "float32").numpy()).tolist()
+    assert bits_of(found["w"]).tolist() == bits_of(lp.cast(x, "float32").numpy()).tolist()
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits < 8 and fmt.is_float], **BY_NAME)
@@ -133,7 +134,7 @@ def test_packed_tensors_come_back(fmt: Format, tmp_path: Path) -> None:
     convert(tmp_path / "y.safetensors", tmp_path / "z.safetensors", to="float32", verify=True)
     found = load_file(tmp_path / "z.safetensors")
     for name, one in x.items():
-        assert codes_of(found[name]).tolist() == codes_of(lp.cast(lp.cast(one, fmt), "float32")).tolist()
+        assert bits_of(found[name]).tolist() == bits_of(lp.cast(lp.cast(one, fmt), "float32")).tolist()
 
 
 def test_options_reach_the_cast(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.checkpoint_files import leftovers, parse
-from support.golden import GOLDEN, tensors_of
+from support.golden import GOLDEN, digest, tensors_of
 
 from lowprec.checkpoints import convert
 
@@ -19,10 +18,6 @@ FOLDER = GOLDEN / "comfy"
 DIGESTS: dict[str, Any] = json.loads((FOLDER / "digests.json").read_text(encoding="utf-8"))
 RECIPES = ("comfy-fp8", "comfy-mxfp8", "comfy-nvfp4")
 P = "model.diffusion_model."
-
-
-def digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.golden import digest
 from support.paths import TESTS
 from support.tiny_models import INDEX, llama, llama_config
 
@@ -29,10 +29,6 @@ def tensors_of(folder: Path) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
                 begin, end = (start + offset for offset in entry["data_offsets"])
                 found[name] = entry["dtype"], tuple(entry["shape"]), content[begin:end]
     return found
-
-
-def digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def test_there_are_golden_files() -> None:

@@ -14,8 +14,9 @@ pytest.importorskip("torch")
 
 import numpy as np
 import torch
-from support.checkpoint_files import leftovers
-from support.typed_tensors import BF16, Tensors, read_tensors, write_model
+from support.bits import bits_of
+from support.checkpoint_files import configuration, leftovers
+from support.typed_tensors import BF16, read_tensors, write_in_turn
 
 from lowprec import reference
 from lowprec.checkpoints import convert
@@ -68,18 +69,14 @@ def weights(kind: str, rows: int = 300, columns: int = 330) -> torch.Tensor:
     return torch.tensor(x, dtype=torch.float32)
 
 
-def bits_of(x: torch.Tensor, fmt: Format) -> Array:
-    return x.contiguous().view(torch.uint8).numpy().view(fmt.code_dtype)
-
-
 @pytest.mark.parametrize("kind", ["normal", "zeros", "tiny", "outliers", "ties"])
 @pytest.mark.parametrize("fmt", TYPES, ids=lambda fmt: fmt.name)
 @pytest.mark.parametrize("recipe", TOOLS)
 def test_the_bits_of_deep_gemm(recipe: str, fmt: Format, kind: str) -> None:
     x = weights(kind).clamp(-float(fmt.max), float(fmt.max)).to(TYPES[fmt])
-    scales, codes = TOOLS[recipe](bits_of(x, fmt), fmt, BLOCKS)
+    scales, codes = TOOLS[recipe](bits_of(x), fmt, BLOCKS)
     expected_scales, expected_codes = block_cast(x, recipe.endswith("ue8m0"))
-    assert np.array_equal(scales, bits_of(expected_scales, FLOAT32))
+    assert np.array_equal(scales, bits_of(expected_scales))
     assert np.array_equal(codes, expected_codes.view(torch.uint8).numpy())
     assert not ((codes & 0x7F) == 0x7F).any()
 
@@ -88,7 +85,7 @@ def test_the_bits_of_deep_gemm(recipe: str, fmt: Format, kind: str) -> None:
 def test_rows_that_are_wide_are_multiplied_in_parts(recipe: str) -> None:
     """No copy in float32 is made of all that is quantized at once: 128 rows may be larger than the limit of memory."""
     x = weights("normal", 130, (1 << 16) + 70).to(torch.bfloat16)
-    stored = bits_of(x, BFLOAT16)
+    stored = bits_of(x)
     tracemalloc.start()
     try:
         scales, codes = TOOLS[recipe](stored, BFLOAT16, BLOCKS)
@@ -97,7 +94,7 @@ def test_rows_that_are_wide_are_multiplied_in_parts(recipe: str) -> None:
         tracemalloc.stop()
     assert peak < 2 * stored.nbytes
     expected_scales, expected_codes = block_cast(x, recipe.endswith("ue8m0"))
-    assert np.array_equal(scales, bits_of(expected_scales, FLOAT32))
+    assert np.array_equal(scales, bits_of(expected_scales))
     assert np.array_equal(codes, expected_codes.view(torch.uint8).numpy())
 
 
@@ -169,15 +166,9 @@ def model() -> dict[str, Array]:
     return {**tensors, BIAS: np.linspace(0, 1, 4, dtype=np.float32)}
 
 
-def write(folder: Path, tensors: Tensors) -> Path:
-    names = list(tensors)
-    shards = {f"model-{i}.safetensors": {name: tensors[name] for name in names[i::2]} for i in range(2)}
-    return write_model(folder, shards, CONFIG)
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return write(tmp_path / "in", model())
+    return write_in_turn(tmp_path / "in", model(), CONFIG)
 
 
 def expected_of(weight: Array, powers: bool) -> tuple[Array, Array]:
@@ -187,11 +178,6 @@ def expected_of(weight: Array, powers: bool) -> tuple[Array, Array]:
     scales = torch.stack([one for one, _ in parts]).numpy()
     codes = torch.stack([one.view(torch.uint8) for _, one in parts]).numpy()
     return scales.reshape(*weight.shape[:-2], *scales.shape[1:]), codes.reshape(weight.shape)
-
-
-def configuration(folder: Path) -> dict[str, Any]:
-    config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return config
 
 
 @pytest.mark.parametrize("recipe", TOOLS)
@@ -233,7 +219,7 @@ def test_and_back(recipe: str, folder: Path, tmp_path: Path) -> None:
         scales, codes = expected_of(source[name], recipe.endswith("ue8m0"))
         spread = scales.repeat(128, axis=-2).repeat(128, axis=-1)[..., : codes.shape[-2], : codes.shape[-1]]
         values = torch.tensor(codes).view(torch.float8_e4m3fn).float() * torch.tensor(spread)
-        assert back[name].tobytes() == bits_of(values.bfloat16(), BFLOAT16).tobytes()
+        assert back[name].tobytes() == bits_of(values.bfloat16()).tobytes()
     assert configuration(tmp_path / "back") == CONFIG
 
 
@@ -268,5 +254,5 @@ def test_what_has_no_scale_is_refused(name: str, tmp_path: Path) -> None:
         tensors = model()
         tensors[name].reshape(-1)[-1] = number
         with pytest.raises(FileError, match=f"'{name}': has a NaN or an infinity"):
-            convert(write(tmp_path / f"in{number}", tensors), tmp_path / "out", recipe="deepseek-fp8")
+            convert(write_in_turn(tmp_path / f"in{number}", tensors, CONFIG), tmp_path / "out", recipe="deepseek-fp8")
         assert not (tmp_path / "out").exists()

@@ -13,8 +13,9 @@ pytest.importorskip("torch")
 
 import numpy as np
 import torch
-from support.checkpoint_files import leftovers
-from support.typed_tensors import BF16, FP4, read_tensors, write_model
+from support.bits import bits_of
+from support.checkpoint_files import configuration, leftovers
+from support.typed_tensors import BF16, FP4, read_tensors, write_in_turn
 
 from lowprec import reference
 from lowprec.checkpoints import convert
@@ -62,15 +63,11 @@ def weights(kind: str) -> torch.Tensor:
     return torch.tensor(x, dtype=torch.float32)
 
 
-def bits_of(x: torch.Tensor, fmt: Format) -> Array:
-    return x.contiguous().view(torch.uint8).numpy().view(fmt.code_dtype)
-
-
 @pytest.mark.parametrize("kind", ["normal", "zeros", "tiny", "outliers", "ties"])
 @pytest.mark.parametrize("fmt", TYPES, ids=lambda fmt: fmt.name)
 def test_the_bits_of_triton_kernels(fmt: Format, kind: str) -> None:
     x = weights(kind).clamp(-float(fmt.max), float(fmt.max)).to(TYPES[fmt])
-    scales, codes = gpt_oss.quantize(bits_of(x, fmt), fmt, GROUPS)
+    scales, codes = gpt_oss.quantize(bits_of(x), fmt, GROUPS)
     expected_scales, expected_codes = downcast(x)
     assert np.array_equal(scales, expected_scales.numpy())
     assert np.array_equal(codes, expected_codes.numpy())
@@ -122,26 +119,15 @@ def model() -> dict[str, Array]:
     return tensors
 
 
-def write(folder: Path, tensors: dict[str, Array]) -> Path:
-    names = list(tensors)
-    shards = {f"model-{i}.safetensors": {name: tensors[name] for name in names[i::2]} for i in range(2)}
-    return write_model(folder, shards, CONFIG)
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return write(tmp_path / "in", model())
+    return write_in_turn(tmp_path / "in", model(), CONFIG)
 
 
 def expected_of(weight: Array) -> tuple[Array, Array]:
     """Return the scales and the codes of experts whose axes are exchanged."""
     scales, codes = downcast(torch.tensor(weight.astype(np.float32)).transpose(1, 2))
     return scales.numpy(), codes.reshape(*scales.shape, 16).numpy()
-
-
-def configuration(folder: Path) -> dict[str, Any]:
-    config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return config
 
 
 def test_what_is_written(folder: Path, tmp_path: Path) -> None:
@@ -194,7 +180,9 @@ def test_the_same_bytes_in_any_cut(
 def test_experts_that_are_kept(folder: Path, tmp_path: Path) -> None:
     """Inputs that are no whole groups are kept, as is what is named; a layer's experts are kept all or none."""
     odd = {f"model.layers.0.mlp.experts.{last}": np.ones((2, 40, 40), BF16) for last in ("gate_up_proj", "down_proj")}
-    report = convert(write(tmp_path / "odd", {**model(), **odd}), tmp_path / "out", recipe="gptoss-mxfp4")
+    report = convert(
+        write_in_turn(tmp_path / "odd", {**model(), **odd}, CONFIG), tmp_path / "out", recipe="gptoss-mxfp4"
+    )
     reasons = {one.name: one.why for one in report.tensors if one.name in odd}
     assert set(reasons.values()) == {"its rows are not divided into groups of 32"}
     quantization = configuration(tmp_path / "out")["quantization_config"]
@@ -211,7 +199,7 @@ def test_what_has_no_scale_is_refused(tmp_path: Path) -> None:
     tensors = model()
     tensors[f"{E}.down_proj"][2, 95, 63] = np.inf
     with pytest.raises(FileError, match=r"experts\.down_proj': has a NaN or an infinity"):
-        convert(write(tmp_path / "in", tensors), tmp_path / "out", recipe="gptoss-mxfp4")
+        convert(write_in_turn(tmp_path / "in", tensors, CONFIG), tmp_path / "out", recipe="gptoss-mxfp4")
     assert not (tmp_path / "out").exists()
 
 

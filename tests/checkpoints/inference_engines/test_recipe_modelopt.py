@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.checkpoint_files import read_json
 from support.golden import GOLDEN, tensors_of
 from support.tiny_models import BFLOAT16, INDEX, llama, llama_config, write_folder
 
@@ -24,11 +25,6 @@ P = "model.layers.0.mlp.down_proj"
 def model(tmp_path: Path) -> Path:
     """Return a model whose q, k and v, and gate and up, lie in different shards."""
     return write_folder(tmp_path / "llama", llama(), llama_config())
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
 
 
 def test_each_recipe_has_a_golden_folder() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import leftovers
+from support.checkpoint_files import configuration, leftovers
 from support.golden import GOLDEN, tensors_of
 from support.safetensors_writer import save_file
 from support.tiny_models import INDEX, llama, llama_config, write_folder
@@ -30,11 +30,6 @@ P = "model.layers.0.mlp.down_proj"
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     return write_folder(tmp_path / "llama", llama(), llama_config())
-
-
-def configuration(folder: Path) -> dict[str, Any]:
-    config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return config
 
 
 def changed(folder: Path, name: str, weight: np.ndarray) -> Path:

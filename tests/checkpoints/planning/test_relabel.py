@@ -11,6 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.checkpoint_files import read_json
 from support.golden import GOLDEN, tensors_of
 from support.scaled_weights import ONE, P, Q, fp8, nvfp4, write_model
 from support.typed_tensors import read_tensors, write_tensors
@@ -34,11 +35,6 @@ CACHE = {"dynamic": False, "num_bits": 8, "type": "float"}
 def layout_of(source: Path) -> str:
     """Return the other layout."""
     return "modelopt" if source == COMPRESSED else "compressed-tensors"
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
 
 
 @pytest.mark.parametrize("source", [MODELOPT, COMPRESSED], ids=["modelopt", "compressed-tensors"])

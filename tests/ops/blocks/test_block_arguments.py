@@ -9,6 +9,7 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
+from support.bits import bits_of
 from support.optional import optional
 
 import lowprec as lp
@@ -21,14 +22,6 @@ torch: Any = optional("torch")
 X = (np.random.default_rng(1).standard_normal((40, 96)) * np.exp2(np.arange(40)[:, None] - 20)).astype(np.float32)
 Z = np.zeros((4, 8), np.float32)
 NUMBERS = (np.array([[1.0, np.nan, -3.0], [0.0, -0.0, 1e-20]], np.float32), X)
-
-
-def codes_of(x: Any) -> np.ndarray[Any, Any]:
-    """Return the bits of an array of any library."""
-    if type(x).__module__ == "torch":
-        x = x.view({1: torch.uint8, 2: torch.int16, 4: torch.int32}[x.element_size()]).numpy()
-    array = np.asarray(x.compute() if hasattr(x, "compute") else x)
-    return array.view(f"u{array.dtype.itemsize}")
 
 
 S1, S2 = np.zeros(1, np.uint8), np.zeros(2, np.uint8)
@@ -116,19 +109,19 @@ def test_out() -> None:
         out = tuple(np.full_like(one, 1) for one in wanted)
         results = lp.nvfp4_quantize(X, out=out, **options)
         assert all(a is b for a, b in zip(results, out, strict=True))
-        assert all(np.array_equal(codes_of(a), codes_of(b)) for a, b in zip(results, wanted, strict=True))
+        assert all(np.array_equal(bits_of(a), bits_of(b)) for a, b in zip(results, wanted, strict=True))
     strided = np.zeros((40, 96, 2), np.uint8).view(wanted[0].dtype)[..., 0], wanted[1].copy(), wanted[2].copy()
     lp.nvfp4_quantize(X, axis=0, out=strided)
-    assert np.array_equal(codes_of(strided[0].copy()), codes_of(wanted[0]))
+    assert np.array_equal(bits_of(strided[0].copy()), bits_of(wanted[0]))
     x = X.copy()
     memory = x.view(np.uint8)[:, :96].view("float8_e4m3fn")  # the elements go where the values are
     wanted = lp.mx_quantize(X, "float8_e4m3fn")  # type: ignore[assignment]
     found = lp.mx_quantize(x, "float8_e4m3fn", out=(memory, wanted[1].copy()))
-    assert np.array_equal(codes_of(found[0].copy()), codes_of(wanted[0]))
+    assert np.array_equal(bits_of(found[0].copy()), bits_of(wanted[0]))
     tensor = torch.from_numpy(X.copy())
     places = torch.zeros((40, 96), dtype=torch.float8_e5m2), torch.zeros((40, 3), dtype=torch.float8_e8m0fnu)
     assert lp.mx_quantize(tensor, "float8_e5m2", out=places)[0] is places[0]
-    assert np.array_equal(codes_of(places[0]), codes_of(lp.mx_quantize(X, "float8_e5m2")[0]))
+    assert np.array_equal(bits_of(places[0]), bits_of(lp.mx_quantize(X, "float8_e5m2")[0]))
     integers = lp.mx_quantize(X, "int8")
     of_torch = torch.zeros((40, 96), dtype=torch.int8), torch.zeros((40, 3), dtype=torch.float8_e8m0fnu)
     of_strict = strict.zeros((40, 96), dtype=strict.int8), strict.zeros((40, 3), dtype=strict.uint8)
@@ -138,7 +131,7 @@ def test_out() -> None:
     for array, given in cases:
         pair = lp.mx_quantize(array, "int8", out=given)
         assert all(a is b for a, b in zip(pair, given, strict=True))
-        assert all(np.array_equal(codes_of(a), codes_of(b)) for a, b in zip(given, integers, strict=True))
+        assert all(np.array_equal(bits_of(a), bits_of(b)) for a, b in zip(given, integers, strict=True))
 
 
 @pytest.mark.parametrize(("shape", "axis"), [((130, 5 * 32), 1), ((3, 70, 40), 1), ((64, 200), 0), ((20,), 0)])
@@ -148,14 +141,14 @@ def test_tiles_of_scales(shape: tuple[int, ...], axis: int) -> None:
     for quantize, block in ((lp.mx_quantize, 32), (lambda *a, **k: lp.nvfp4_quantize(*a, **k)[:2], 16)):
         _, plain = quantize(x, axis=axis, block_size=block)
         _, tiles = quantize(x, axis=axis, block_size=block, swizzled=True)
-        rows = np.moveaxis(codes_of(plain), axis, -1).reshape(-1, plain.shape[axis])
+        rows = np.moveaxis(bits_of(plain), axis, -1).reshape(-1, plain.shape[axis])
         across = -(-rows.shape[1] // 4)
         wanted = np.zeros(-(-rows.shape[0] // 128) * 128 * across * 4, np.uint8)
         for row, column in np.ndindex(rows.shape):  # the formula of the cuBLAS documentation
             outer, inner = row % 128, column % 4
             tile = row // 128 * across + column // 4
             wanted[tile * 512 + (outer % 32) * 16 + (outer // 32) * 4 + inner] = rows[row, column]
-        assert np.array_equal(codes_of(tiles), wanted)
+        assert np.array_equal(bits_of(tiles), wanted)
     elements, tiles, g = lp.nvfp4_quantize(x, axis=axis, swizzled=True)
     values = lp.nvfp4_dequantize(elements, tiles, g, axis=axis, swizzled=True)
     plain = lp.nvfp4_quantize(x, axis=axis)
@@ -190,13 +183,13 @@ def test_libraries(library: str, number: int) -> None:
         for one, other in zip(found, wanted, strict=True):
             assert type(one) is type(LIBRARIES[library](x))
             assert tuple(one.shape) == other.shape
-            assert np.array_equal(codes_of(one), codes_of(other))
+            assert np.array_equal(bits_of(one), bits_of(other))
 
 
 def test_traced() -> None:
     for call in (CALLS[0], CALLS[4], CALLS[5]):
         for one, other in zip(jax.jit(call)(jnp.asarray(X)), call(X), strict=True):
-            assert np.array_equal(codes_of(one), codes_of(other))
+            assert np.array_equal(bits_of(one), bits_of(other))
     values = jax.jit(lambda x: lp.mx_dequantize(*lp.mx_quantize(x, "int8")))(jnp.asarray(X))
     assert np.array_equal(values, lp.mx_dequantize(*lp.mx_quantize(X, "int8")))
 
@@ -207,7 +200,7 @@ def test_values_in_libraries(library: str) -> None:
     for element in ("int8", "float8_e5m2", "float4_e2m1fn"):
         wanted = lp.mx_dequantize(*lp.mx_quantize(X, element), output_dtype="float16")
         found = lp.mx_dequantize(*lp.mx_quantize(x, element), source=element, output_dtype="float16")
-        assert np.array_equal(codes_of(found), codes_of(wanted))
+        assert np.array_equal(bits_of(found), bits_of(wanted))
     elements, scales, g = lp.nvfp4_quantize(x, packed=True, swizzled=True)
     found = lp.nvfp4_dequantize(elements, scales, g, packed=True, swizzled=True, shape=X.shape)
-    assert np.array_equal(codes_of(found), codes_of(lp.nvfp4_dequantize(*lp.nvfp4_quantize(X))))
+    assert np.array_equal(bits_of(found), bits_of(lp.nvfp4_dequantize(*lp.nvfp4_quantize(X))))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.bits import bits_of
 from support.exact_scales import exponent_of, scale_exponent
 
 import lowprec as lp
@@ -32,15 +33,9 @@ LARGEST = {  # emax, mantissa bits and the largest value, from the OCP, OFP8 and
 SOURCES = (np.float32, np.float16, ml_dtypes.bfloat16)
 
 
-def codes_of(x: Any) -> np.ndarray[Any, Any]:
-    """Return the bits of an array."""
-    array = np.asarray(x)
-    return array.view(f"u{array.dtype.itemsize}")
-
-
-def bits_of(results: tuple[Any, ...]) -> list[bytes]:
+def bytes_of(results: tuple[Any, ...]) -> list[bytes]:
     """Return the bits of results."""
-    return [codes_of(result).tobytes() for result in results]
+    return [bits_of(result).tobytes() for result in results]
 
 
 def exponent_of_block(a: Fraction, element: str, rule: str) -> int:
@@ -76,7 +71,7 @@ def test_elements_are_those_of_quantize_linear(element: str, isa: str) -> None:
                 rule = RULES[(number + axis) % 5]
                 elements, scales = lp.mx_quantize(x, element, axis=axis, scale_rule=rule)
                 wanted = lp.quantize_linear(x, scales, axis=axis, block_size=32, output_dtype=element)
-                assert bits_of((elements,)) == bits_of((wanted,))
+                assert bytes_of((elements,)) == bytes_of((wanted,))
     finally:
         _kernels.use_isa(before)
 
@@ -96,9 +91,9 @@ def test_scales_at_the_boundaries_of_the_rules(rule: str, element: str) -> None:
     )
     _, scales = lp.mx_quantize(np.stack([x, -x / 2], 1), element, scale_rule=rule)
     wanted = [exponent_of_block(Fraction(float(a)), element, rule) + 127 for a in x]
-    assert codes_of(scales)[:, 0].tolist() == wanted
+    assert bits_of(scales)[:, 0].tolist() == wanted
     _, scales = lp.mx_quantize(x[:, None].astype(np.float64), element, scale_rule=rule)  # composed of casts
-    assert codes_of(scales)[:, 0].tolist() == wanted
+    assert bits_of(scales)[:, 0].tolist() == wanted
 
 
 def test_scales_of_float64_are_exact() -> None:
@@ -106,8 +101,8 @@ def test_scales_of_float64_are_exact() -> None:
     for rule in RULES:
         wanted = [exponent_of_block(Fraction(float(a)), "float4_e2m1fn", rule) + 127 for a in x]
         elements, scales = lp.mx_quantize(x[:, None], scale_rule=rule)
-        assert codes_of(scales)[:, 0].tolist() == wanted
-        assert codes_of(elements)[4, 0] == 7
+        assert bits_of(scales)[:, 0].tolist() == wanted
+        assert bits_of(elements)[4, 0] == 7
 
 
 def options_of(number: int, rounding: str, rng: np.random.Generator, rank: int) -> dict[str, Any]:
@@ -131,10 +126,10 @@ def test_against_the_oracle(element: str) -> None:
         options = options_of(number, rounding, rng, x.ndim)
         results = lp.mx_quantize(x, element, **options)
         wanted = exact_blocks.mx_blocks(x, element, **options)
-        assert bits_of(results) == bits_of(wanted), (element, options)
+        assert bytes_of(results) == bytes_of(wanted), (element, options)
         place = {"axis": options["axis"], "block_size": options["block_size"]}
         values = lp.mx_dequantize(*results, source=element, **place)
-        exact = exact_blocks.mx_values(*map(codes_of, wanted), element, **place).view(np.float32)
+        exact = exact_blocks.mx_values(*map(bits_of, wanted), element, **place).view(np.float32)
         np.testing.assert_array_equal(values, exact)
         assert np.array_equal(np.signbit(values[values == 0]), np.signbit(exact[exact == 0]))
 
@@ -142,7 +137,7 @@ def test_against_the_oracle(element: str) -> None:
 def test_the_scales_of_mxint8_do_not_depend_on_the_floating_point_mode(odd_mode: None) -> None:
     elements, scales = np.array([64, -64, 127, 1], np.int8), np.array([0, 1], np.uint8)  # 2**-127, 2**-126
     values = lp.mx_dequantize(elements, scales, block_size=2)
-    assert codes_of(values).tolist() == [0x00400000, 0x80400000, 0x00FE0000, 0x00020000]
+    assert bits_of(values).tolist() == [0x00400000, 0x80400000, 0x00FE0000, 0x00020000]
 
 
 @pytest.mark.parametrize("block_size", [32, 33])
@@ -155,7 +150,7 @@ def test_nan_of_float32_elements_loses_its_payload(block_size: int) -> None:
         for isa in _kernels.available_isas():
             _kernels.use_isa(isa)
             got = lp.mx_dequantize(elements, scales, block_size=block_size)
-            assert codes_of(got).tolist() == wanted.tolist(), isa
+            assert bits_of(got).tolist() == wanted.tolist(), isa
     finally:
         _kernels.use_isa(before)
 
@@ -172,8 +167,8 @@ def test_every_tier_has_the_same_bits() -> None:
     try:
         for isa in _kernels.available_isas():
             _kernels.use_isa(isa)
-            mx = [bits_of(lp.mx_quantize(x, element, **options)) for x, element, options in calls]
-            nvfp4 = [bits_of(lp.nvfp4_quantize(x, **{**options, "scale_rule": None})) for x, _, options in calls]
+            mx = [bytes_of(lp.mx_quantize(x, element, **options)) for x, element, options in calls]
+            nvfp4 = [bytes_of(lp.nvfp4_quantize(x, **{**options, "scale_rule": None})) for x, _, options in calls]
             found.append((mx, nvfp4))
     finally:
         _kernels.use_isa(before)
@@ -195,16 +190,16 @@ def test_types() -> None:
 def test_special_values() -> None:
     x = np.array([1, np.nan, 2, -np.inf, -0.0, 0, -8, np.inf, -np.nan, 3], np.float32)
     elements, scales = lp.mx_quantize(x, block_size=2)
-    assert codes_of(scales).tolist() == [0xFF, 0xFF, 0, 0xFF, 0xFF]
-    assert codes_of(elements).tolist() == [0, 0, 0, 0, 8, 0, 0, 0, 0, 0]
+    assert bits_of(scales).tolist() == [0xFF, 0xFF, 0, 0xFF, 0xFF]
+    assert bits_of(elements).tolist() == [0, 0, 0, 0, 8, 0, 0, 0, 0, 0]
     assert np.isnan(lp.mx_dequantize(elements, scales, block_size=2)).tolist() == [True] * 4 + [False] * 2 + [True] * 4
     elements, scales = lp.mx_quantize(x, block_size=2, specials="ignore")
-    assert codes_of(scales).tolist() == [125, 126, 0, 128, 126]
+    assert bits_of(scales).tolist() == [125, 126, 0, 128, 126]
     # NaN becomes the zero of the other sign, Inf the largest value
-    assert codes_of(elements).tolist() == [6, 8, 6, 15, 8, 0, 14, 7, 0, 7]
+    assert bits_of(elements).tolist() == [6, 8, 6, 15, 8, 0, 14, 7, 0, 7]
     for element, nans in (("float8_e4m3fn", [0x7F, 0xFF]), ("float8_e5m2fnuz", [0x80, 0x80]), ("int8", [0, 0])):
         found, _ = lp.mx_quantize(np.array([np.nan, -np.nan, 1], np.float32), element, specials="ignore")
-        assert codes_of(found)[:2].tolist() == nans
+        assert bits_of(found)[:2].tolist() == nans
 
 
 @settings(max_examples=60, deadline=None)
@@ -220,11 +215,11 @@ def test_shapes_axes_and_packing(shape: tuple[int, ...], block: int, element: st
     elements, scales = lp.mx_quantize(x, element, axis=axis, block_size=block)
     moved, other = lp.mx_quantize(np.moveaxis(x, axis, 0), element, axis=0, block_size=block)
     assert elements.shape == shape
-    assert np.array_equal(codes_of(elements), np.moveaxis(codes_of(moved), 0, axis))
-    assert np.array_equal(codes_of(scales), np.moveaxis(codes_of(other), 0, axis))
+    assert np.array_equal(bits_of(elements), np.moveaxis(bits_of(moved), 0, axis))
+    assert np.array_equal(bits_of(scales), np.moveaxis(bits_of(other), 0, axis))
     if element != "float8_e4m3fn":
         packed, _ = lp.mx_quantize(x, element, axis=axis, block_size=block, packed=True)
-        assert np.array_equal(packed, lp.pack(codes_of(elements), element))
+        assert np.array_equal(packed, lp.pack(bits_of(elements), element))
         where = {"axis": axis, "block_size": block}
         values = lp.mx_dequantize(packed, scales, source=element, packed=True, shape=shape, **where)
         np.testing.assert_array_equal(values, lp.mx_dequantize(elements, scales, source=element, **where))
@@ -235,23 +230,23 @@ def test_a_block_longer_than_a_tile_and_many_columns() -> None:
     for axis, block in ((1, 2500), (1, 1025), (0, 2), (1, 1024)):
         elements, scales = lp.mx_quantize(x, axis=axis, block_size=block)
         wanted = lp.quantize_linear(x, scales, axis=axis, block_size=block, output_dtype="float4_e2m1fn")
-        assert bits_of((elements,)) == bits_of((wanted,))
+        assert bytes_of((elements,)) == bytes_of((wanted,))
 
 
 @pytest.mark.parametrize("quantize", [lp.mx_quantize, lambda x, **options: lp.nvfp4_quantize(x, **options)[:2]])
 def test_random_numbers_belong_to_the_elements(quantize: Any) -> None:
     x = np.random.default_rng(2).standard_normal((6, 4096)).astype(np.float32)
     options = {"rounding": "stochastic", "seed": 5, "offset": 100}
-    whole = bits_of(quantize(x, **options))
-    assert bits_of(quantize(np.asfortranarray(x), **options)) == whole
-    assert bits_of(quantize(x[::-1][::-1], **options)) == whole
-    assert bits_of(quantize(x.astype(">f4"), **options)) == whole
-    assert bits_of(quantize(x, **{**options, "seed": 6})) != whole
+    whole = bytes_of(quantize(x, **options))
+    assert bytes_of(quantize(np.asfortranarray(x), **options)) == whole
+    assert bytes_of(quantize(x[::-1][::-1], **options)) == whole
+    assert bytes_of(quantize(x.astype(">f4"), **options)) == whole
+    assert bytes_of(quantize(x, **{**options, "seed": 6})) != whole
     threads = lp.get_num_threads()
     try:
         for count in (1, 2, 3):
             lp.set_num_threads(count)
-            assert bits_of(quantize(x, **options)) == whole
+            assert bytes_of(quantize(x, **options)) == whole
     finally:
         lp.set_num_threads(threads)
     packed, _ = quantize(x, packed=True, **options)
@@ -264,8 +259,8 @@ def test_random_numbers_of_pieces() -> None:
     elements, _ = lp.mx_quantize(x, rounding="stochastic", seed=9)
     for row in range(8):
         piece, _ = lp.mx_quantize(x[row], rounding="stochastic", seed=9, offset=64 * row)
-        assert np.array_equal(codes_of(piece), codes_of(elements)[row])
+        assert np.array_equal(bits_of(piece), bits_of(elements)[row])
     columns, _ = lp.mx_quantize(x, axis=0, block_size=8, rounding="stochastic", seed=9)
     exact = np.asarray(lp.mx_quantize(x, axis=0, block_size=8)[1]).astype(np.float32)
     wanted = lp.encode(x / exact, "float4_e2m1fn", rounding="stochastic", seed=9)  # the quotient by a power of two
-    assert np.array_equal(codes_of(columns), wanted)
+    assert np.array_equal(bits_of(columns), wanted)

@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.bits import bits_of
 
 import lowprec as lp
 from lowprec import _kernels, reference
@@ -15,22 +16,16 @@ RULES = (None, "torchao", "modelopt", "transformer_engine")
 SOURCES = (np.float32, np.float16, ml_dtypes.bfloat16, np.float64)
 
 
-def codes_of(x: Any) -> np.ndarray[Any, Any]:
-    """Return the bits of an array."""
-    array = np.asarray(x)
-    return array.view(f"u{array.dtype.itemsize}")
-
-
 def stepwise(x: np.ndarray[Any, Any], block: int, g: Any) -> tuple[Any, Any]:
     """Return the codes of elements and scales of finite rows of whole blocks, each step rounded by NumPy."""
     blocks = x.astype(np.float32).reshape(len(x), -1, block)
     a = np.abs(blocks).max(-1)
     with np.errstate(all="ignore"):
         wanted = np.minimum(a / np.float32(6) / np.float32(g), np.float32(448)).astype(ml_dtypes.float8_e4m3fn)
-        scales = np.where(a > 0, np.maximum(codes_of(wanted), 1), 0).astype(np.uint8)
+        scales = np.where(a > 0, np.maximum(bits_of(wanted), 1), 0).astype(np.uint8)
         d = scales.view(ml_dtypes.float8_e4m3fn).astype(np.float32) * np.float32(g)
         quotient = np.where(d[..., None] == 0, np.copysign(np.float32(0), blocks), blocks / d[..., None])
-    codes = codes_of(np.clip(quotient, -6, 6).astype(ml_dtypes.float4_e2m1fn))
+    codes = bits_of(np.clip(quotient, -6, 6).astype(ml_dtypes.float4_e2m1fn))
     return codes.reshape(x.shape), scales
 
 
@@ -49,11 +44,11 @@ def test_steps(factor: float | None, isa: str) -> None:
             else:
                 assert g == np.float32(factor)
             wanted, wanted_scales = stepwise(x, 16, g)
-            assert np.array_equal(codes_of(scales), wanted_scales)
-            assert np.array_equal(codes_of(elements), wanted)
+            assert np.array_equal(bits_of(scales), wanted_scales)
+            assert np.array_equal(bits_of(elements), wanted)
             moved = lp.nvfp4_quantize(np.ascontiguousarray(x.T), axis=0, global_scale=factor)
-            assert np.array_equal(codes_of(moved[0]), wanted.T)
-            assert np.array_equal(codes_of(moved[1]), wanted_scales.T)
+            assert np.array_equal(bits_of(moved[0]), wanted.T)
+            assert np.array_equal(bits_of(moved[1]), wanted_scales.T)
     finally:
         _kernels.use_isa(before)
 
@@ -71,11 +66,11 @@ def test_global_scale() -> None:
 def test_special_values() -> None:
     x = np.array([1, np.nan, 3, -np.inf, -0.0, 0, -6, 12, np.inf, -0.0], np.float32)
     elements, scales, _ = lp.nvfp4_quantize(x, block_size=2, global_scale=1)
-    assert codes_of(scales).tolist() == [0x7F, 0x7F, 0, 0x40, 0x7F]
-    assert codes_of(elements).tolist() == [0, 0, 0, 0, 8, 0, 0xD, 7, 0, 0]
+    assert bits_of(scales).tolist() == [0x7F, 0x7F, 0, 0x40, 0x7F]
+    assert bits_of(elements).tolist() == [0, 0, 0, 0, 8, 0, 0xD, 7, 0, 0]
     elements, scales, _ = lp.nvfp4_quantize(x, block_size=2, global_scale=1, specials="ignore")
-    assert codes_of(scales).tolist() == [0x23, 0x30, 0, 0x40, 0]
-    assert codes_of(elements).tolist() == [7, 8, 7, 15, 8, 0, 0xD, 7, 7, 8]
+    assert bits_of(scales).tolist() == [0x23, 0x30, 0, 0x40, 0]
+    assert bits_of(elements).tolist() == [7, 8, 7, 15, 8, 0, 0xD, 7, 7, 8]
     assert lp.nvfp4_quantize(np.array([1e300, 1.0]), global_scale=1)[1].view(np.uint8).tolist() == [
         0x7F
     ]  # Inf in float32
@@ -104,8 +99,8 @@ def test_against_the_oracle(rule: str | None) -> None:
             options.update({"seed": number, "random_bits": 7} if number % 8 == 0 else {})
         elements, scales, g = lp.nvfp4_quantize(x, **options)
         wanted = exact.nvfp4_blocks(x, **options)
-        assert np.array_equal(codes_of(elements), wanted[0]), options
-        assert np.array_equal(codes_of(scales), wanted[1]), options
+        assert np.array_equal(bits_of(elements), wanted[0]), options
+        assert np.array_equal(bits_of(scales), wanted[1]), options
         assert float(g) == wanted[2]
         place = {"axis": options["axis"], "block_size": options["block_size"]}
         values = lp.nvfp4_dequantize(elements, scales, float(g), **place)
@@ -117,8 +112,8 @@ def test_others_treat_zero_blocks_otherwise() -> None:
     codes = {}
     for rule in RULES:
         elements, scales, g = lp.nvfp4_quantize(x, block_size=2, scale_rule=rule)
-        codes[rule] = codes_of(scales)[0]
-        assert codes_of(elements).tolist() == [0, 0 if rule == "modelopt" else 8, 7, 8]
+        codes[rule] = bits_of(scales)[0]
+        assert bits_of(elements).tolist() == [0, 0 if rule == "modelopt" else 8, 7, 8]
         assert g == 1
     assert codes == {None: 0, "torchao": 0x08, "modelopt": 0x38, "transformer_engine": 0}  # 0, 2**-6, 1, 0
 
@@ -126,7 +121,7 @@ def test_others_treat_zero_blocks_otherwise() -> None:
 def test_float64_is_rounded_to_float32_first() -> None:
     x = np.random.default_rng(6).standard_normal((3, 40))
     for wide, single in zip(lp.nvfp4_quantize(x), lp.nvfp4_quantize(x.astype(np.float32)), strict=True):
-        assert np.array_equal(codes_of(wide), codes_of(single))
+        assert np.array_equal(bits_of(wide), bits_of(single))
 
 
 @pytest.mark.parametrize("rule", [None, "torchao", "modelopt", "transformer_engine"])

@@ -6,7 +6,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support.cast_cases import NARROW, compare, encode_by_tiers_and_threads, expected_codes, options_for
+from support.cast_cases import NARROW, encode_by_tiers_and_threads, expected_codes, options_for
+from support.compare import compare
 
 from lowprec import reference
 from lowprec.conformance import cast_inputs
@@ -27,7 +28,7 @@ def test_every_code(source: Format, target: Format, tally: Counter[str]) -> None
             continue
         expected = expected_codes(codes, source, target, options)
         for who, got in encode_by_tiers_and_threads(codes, target, source, options):
-            compare(tally, "every code of 16 bits or fewer", got, expected, codes, f"{who}, {options}")
+            compare(tally, "every code of 16 bits or fewer", got, expected, f"{who}, {options}", codes)
 
 
 @pytest.mark.one_in(7)
@@ -40,7 +41,7 @@ def test_float32_sweep(target: Format, tally: Counter[str]) -> None:
     for options in options_for(target):
         expected = whole_arrays.expected_from_float64(wide, target, **options)
         for who, got in encode_by_tiers_and_threads(x, target, None, options):
-            compare(tally, "float32 sweeps", got, expected, x, f"{who}, {options}")
+            compare(tally, "float32 sweeps", got, expected, f"{who}, {options}", x)
 
 
 @pytest.mark.parametrize("target", [fmt for fmt in NUMERIC if fmt.name != "float64"], **BY_NAME)
@@ -49,7 +50,7 @@ def test_float64_sweep(target: Format, tally: Counter[str]) -> None:
     for options in options_for(target):
         expected = whole_arrays.expected_from_float64(x, target, **options)
         for who, got in encode_by_tiers_and_threads(x, target, None, options):
-            compare(tally, "float64 sweeps", got, expected, x, f"{who}, {options}")
+            compare(tally, "float64 sweeps", got, expected, f"{who}, {options}", x)
 
 
 @pytest.mark.one_in(13)
@@ -65,7 +66,7 @@ def test_wide_integer_sweep(name: str, target: Format, tally: Counter[str]) -> N
     for options in options_for(target):
         expected = whole_arrays.expected_from_integers(x, target, **options)
         for who, got in encode_by_tiers_and_threads(narrow, target, None, options):
-            compare(tally, "wide integer sweeps", got, expected, narrow, f"{who}, {options}")
+            compare(tally, "wide integer sweeps", got, expected, f"{who}, {options}", narrow)
 
 
 @pytest.mark.parametrize("name", ["float32", "float64"])
@@ -73,7 +74,7 @@ def test_same_wide_float_keeps_its_bits(name: str, tally: Counter[str]) -> None:
     fmt = FORMATS[name]
     codes = np.random.default_rng(0).integers(0, 1 << fmt.bits, 100_000, fmt.code_dtype)
     for who, got in encode_by_tiers_and_threads(codes.view(fmt.dtype), fmt, None, {}):
-        compare(tally, "same-format copies", got, codes, codes, who)
+        compare(tally, "same-format copies", got, codes, who, codes)
 
 
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)

@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.compare import compare, tiers_and_threads
 from support.quantize_cases import (
     PRECISIONS,
     VERSIONS,
     Types,
     codes,
-    compare,
     draw_codes,
     draw_scale,
     draw_zero_point,
     expect_dequantized,
     generator,
     granularities,
-    tiers_and_threads,
     type_table,
 )
 

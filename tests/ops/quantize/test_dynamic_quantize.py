@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.compare import compare, tiers_and_threads
 from support.optional import optional
-from support.quantize_cases import compare, generator, tiers_and_threads
+from support.quantize_cases import generator
 
 import lowprec as lp
 from lowprec import reference

@@ -8,10 +8,11 @@ from collections import Counter
 import ml_dtypes
 import numpy as np
 import pytest
+from support.compare import compare, tiers_and_threads
 from support.custom_formats import float_format
 from support.fused_chains import BY_RECIPROCAL, chain_of
 from support.hard_quotients import hardest_quotients
-from support.quantize_cases import compare, generator, tiers_and_threads
+from support.quantize_cases import generator
 
 import lowprec as lp
 from lowprec.backends.kernels_of_plan import make_program

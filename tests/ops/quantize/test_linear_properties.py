@@ -1,7 +1,7 @@
 """Random calls of QuantizeLinear and DequantizeLinear on arrays of thousands of elements, against the oracle.
 
-Lengths around the groups and tiles of the loops, blocks of any size, strides and `out`: what test_quantize_random.py
-and test_dequantize_random.py, whose arrays have few elements of any type, do not reach.
+Lengths around the groups and tiles of the loops, blocks of any size, strides and `out`, of the types that have fused
+loops: tests/support/random_calls draws any types, lengths and options.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.compare import compare, tiers_and_threads
 from support.fused_scales import KINDS, draw_scales, pack4
 from support.quantize_cases import (
     PRECISIONS,
     Types,
     codes,
-    compare,
     draw_codes,
     draw_x,
     draw_zero_point,
     expect_dequantized,
     expect_quantized,
     put,
-    tiers_and_threads,
     type_table,
 )
 

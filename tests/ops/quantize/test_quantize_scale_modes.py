@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.compare import compare, tiers_and_threads
 from support.quantize_cases import (
     FLOAT32,
     Types,
     codes,
-    compare,
     draw_codes,
     draw_x,
     draw_zero_point,
@@ -19,7 +19,6 @@ from support.quantize_cases import (
     expect_quantized,
     generator,
     odd_scales,
-    tiers_and_threads,
 )
 
 import lowprec as lp

@@ -6,17 +6,16 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from support.compare import compare, tiers_and_threads
 from support.quantize_cases import (
     PRECISIONS,
     Types,
     codes,
-    compare,
     draw_zero_point,
     expect_quantized,
     generator,
     put,
     tie_inputs,
-    tiers_and_threads,
     type_table,
 )
 

@@ -8,8 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.compare import compare, tiers_and_threads
 from support.hard_quotients import hardest_quotients
-from support.quantize_cases import compare, generator, odd_scales, tiers_and_threads
+from support.quantize_cases import generator, odd_scales
 
 import lowprec as lp
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.compare import tiers_and_threads
 from support.optional import optional
-from support.quantize_cases import tiers_and_threads
 
 import lowprec as lp
 from lowprec.spec.formats import NUMERIC

@@ -41,6 +41,13 @@ def _drawn(rng: Rng, operator: str) -> tuple[int, Types, tuple[int, ...], tuple[
     return version, types, shape, scale_shape, {**options, "opset": version}
 
 
+def _scales(rng: Rng, fmt: Format, shape: tuple[int, ...]) -> tuple[Placed, Array]:
+    """Place scales of ordinary sizes, with odd ones among them, or any codes of their format."""
+    any_code = rng.random() < 0.3
+    drawn = draw_codes(rng, fmt, shape) if any_code else quantize_cases.draw_scale(rng, fmt, shape)
+    return _put(rng, drawn, fmt)
+
+
 def _zero_point(rng: Rng, fmt: Format, shape: tuple[int, ...]) -> tuple[Placed, Array]:
     return _put(rng, quantize_cases.draw_zero_point(rng, fmt, shape), fmt)
 
@@ -57,7 +64,7 @@ def with_out(rng: Rng, call: Call) -> Call:
 def quantize_linear(rng: Rng) -> Call:
     """Draw a call of `quantize_linear` that its version of the operator allows."""
     version, types, shape, scale_shape, options = _drawn(rng, "QuantizeLinear")
-    scale, scales = _put(rng, quantize_cases.draw_scale(rng, types.scale, scale_shape), types.scale)
+    scale, scales = _scales(rng, types.scale, scale_shape)
     if version >= 19 and rng.random() < 0.5:
         options["saturate"] = bool(rng.random() < 0.5)
     if version >= 23 and rng.random() < 0.4:
@@ -92,7 +99,7 @@ def dequantize_linear(rng: Rng) -> Call:
     version, types, shape, scale_shape, options = _drawn(rng, "DequantizeLinear")
     if version >= 23 and (not types.scale.has_zero or rng.random() < 0.5):
         options["output_dtype"] = PRECISIONS[int(rng.integers(3))]
-    scale, scales = _put(rng, quantize_cases.draw_scale(rng, types.scale, scale_shape), types.scale)
+    scale, scales = _scales(rng, types.scale, scale_shape)
     zero, zeros = None, None
     if types.x.bits < 32 and rng.random() < 0.5:
         zero, zeros = _zero_point(rng, types.x, scale_shape)

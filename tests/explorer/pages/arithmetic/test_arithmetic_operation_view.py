@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.optional import optional
+from support.snippets import run
 
 import lowprec as lp
 from lowprec import reference, teaching
@@ -252,15 +253,6 @@ def test_every_rounding_of_an_operation() -> None:
     assert {chance.probability for chance in result.chances} == {Fraction(1, 2)}
     zero = {row.rounding: row.code for row in operation_view.calculate("subtract", ("1", "1"), HALF).rows}
     assert [name for name, code in zero.items() if code == 0x8000] == ["toward_negative"]
-
-
-def run(text: str, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
-    names: dict[str, Any] = {}
-    capsys.readouterr()
-    if text.startswith("import onnx"):
-        pytest.importorskip("onnx")
-    exec(text, names)
-    return names, capsys.readouterr().out
 
 
 DESCRIBED = format_named("e4m3,bias=8,inf=0,nan=negative-zero")
