@@ -20,7 +20,6 @@ import time
 from pathlib import Path
 
 READERS = ("safetensors", "npy", "npz", "onnx", "index", "config", "gguf")
-CORPUS = Path(__file__).parent / "corpus"
 MEMORY = 512 << 20
 TURN = 20_000
 """Inputs of a reader before the next one's turn, where all are read: what is stopped early has read of all kinds."""
@@ -34,7 +33,7 @@ SHARES = {"npz": 1 / 2, "config": 1 / 4}
 LARGEST = 1 << 13
 
 MOST_KEPT = 36
-"""Files of a reader in the repository, the smallest first."""
+"""Inputs of a reader in the repository, the smallest first."""
 
 FROM_SEEDS = 0.3
 """The share of inputs that are mutations of whole files: most of what has been found new is refused early."""
@@ -84,15 +83,13 @@ def replay(reader: str, files: list[Path]) -> int:
 def keep(reader: str, grown: Path) -> None:
     """Renew the corpus of a reader: the smallest input for each kind of outcome, and what was a defect once."""
     from support.fuzz.reading import DefectError, Examiner, kind_of
-    from support.fuzz.seeds import seeds_of
+    from support.fuzz.seeds import corpus_of, keep_corpus, seeds_of
 
-    kept = CORPUS / reader
-    kept.mkdir(parents=True, exist_ok=True)
-    once = [file.read_bytes() for file in sorted(kept.glob("defect-*"))]
-    files = [*kept.glob("kind-*"), *(grown.iterdir() if grown.is_dir() else ())]
-    found = {file.read_bytes() for file in files} | set(seeds_of(reader))
-    for file in kept.glob("kind-*"):
-        file.unlink()
+    before = corpus_of(reader)
+    kept = {name: content for name, content in before.items() if name.startswith("defect-")}
+    once = list(kept.values())
+    grown_inputs = [file.read_bytes() for file in grown.iterdir()] if grown.is_dir() else []
+    found = ({*before.values(), *grown_inputs, *seeds_of(reader)}).difference(once)
     kinds: set[str] = set()
     with tempfile.TemporaryDirectory(dir=memory_folder()) as name:
         examiner = Examiner(reader, Path(name))
@@ -102,9 +99,10 @@ def keep(reader: str, grown: Path) -> None:
             except DefectError:
                 continue
             if kind not in kinds and len(kinds) < MOST_KEPT and content not in once:
-                (kept / f"kind-{len(kinds):02}").write_bytes(content)
+                kept[f"kind-{len(kinds):02}"] = content
             kinds.add(kind)
-    print(f"{reader}: {len(list(kept.iterdir()))} files, {sum(file.stat().st_size for file in kept.iterdir()):,} bytes")
+    keep_corpus(reader, kept)
+    print(f"{reader}: {len(kept)} inputs, {sum(map(len, kept.values())):,} bytes")
 
 
 def fuzz(reader: str, inputs: int, minutes: float, seed: int, work: Path) -> None:
@@ -115,7 +113,7 @@ def fuzz(reader: str, inputs: int, minutes: float, seed: int, work: Path) -> Non
         import lowprec.checkpoints  # noqa: F401
     from support.fuzz.mutations import mutate
     from support.fuzz.reading import DefectError, Examiner, kind_of
-    from support.fuzz.seeds import seeds_of
+    from support.fuzz.seeds import corpus_of, seeds_of
 
     grown, defects = work / reader, work / "defects"
     grown.mkdir(parents=True, exist_ok=True)
@@ -123,6 +121,8 @@ def fuzz(reader: str, inputs: int, minutes: float, seed: int, work: Path) -> Non
     seeds = seeds_of(reader)
     for place, content in enumerate(seeds):
         (grown / f"seed{place}").write_bytes(content)
+    for name, content in corpus_of(reader).items():
+        (grown / name).write_bytes(content)
     folder = Path(tempfile.mkdtemp(dir=memory_folder()))
     examiner = Examiner(reader, folder)
     examiner.examine((grown / "seed0").read_bytes())
@@ -176,9 +176,7 @@ def fuzz(reader: str, inputs: int, minutes: float, seed: int, work: Path) -> Non
         "-detect_leaks=0",
         "-reload=0",
     ]
-    kept = CORPUS / reader
-    folders = [str(grown), *([str(kept)] if kept.is_dir() else [])]
-    atheris.Setup([sys.argv[0], *folders, *options], one, custom_mutator=change)
+    atheris.Setup([sys.argv[0], str(grown), *options], one, custom_mutator=change)
     atheris.Fuzz()
 
 

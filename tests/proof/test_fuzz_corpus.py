@@ -12,14 +12,12 @@ import pytest
 from support.fuzz import reading
 from support.fuzz.mutations import mutate
 from support.fuzz.reading import ONE_IN, DefectError, Examiner
-from support.fuzz.seeds import READERS, seeds_of
+from support.fuzz.seeds import CORPUS, READERS, corpus_of, seeds_of
 from support.optional import Missing, optional
-from support.paths import ROOT
 
 from lowprec import checkpoints
 from lowprec.checkpoints.files.errors import FileError
 
-CORPUS = ROOT / "tests/proof/corpus"
 MUTATED = 200
 LARGEST = 300 << 10
 
@@ -30,7 +28,7 @@ def test_corpus_and_mutations_of_it(reader: str, tmp_path: Path) -> None:
     if reader == "onnx" and isinstance(optional("onnx"), Missing):
         pytest.skip("the onnx package is missing")
     examiner = Examiner(reader, tmp_path)
-    kept = [file.read_bytes() for file in sorted((CORPUS / reader).iterdir())]
+    kept = list(corpus_of(reader).values())
     whole = seeds_of(reader)
     for content in [*whole, *kept]:
         examiner.examine(content)
@@ -51,10 +49,10 @@ def test_corpus_and_mutations_of_it(reader: str, tmp_path: Path) -> None:
 
 
 def test_the_corpus_is_small() -> None:
-    files = [file for file in CORPUS.rglob("*") if file.is_file()]
-    assert {file.parent.name for file in files} == set(READERS)
-    assert len(files) < 300
-    assert sum(file.stat().st_size for file in files) < LARGEST
+    assert {file.name for file in CORPUS.iterdir()} == {f"{reader}.zip" for reader in READERS}
+    sizes = [len(content) for reader in READERS for content in corpus_of(reader).values()]
+    assert 200 < len(sizes) < 300
+    assert sum(sizes) < LARGEST
 
 
 def _converted_input() -> bytes:

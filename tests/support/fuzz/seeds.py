@@ -1,4 +1,4 @@
-"""Small whole files of each kind that is fuzzed, and the folders whose index or configuration is."""
+"""Inputs of fuzzing: small whole files of each kind, folders with an index or a configuration, and the kept corpus."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from lowprec.checkpoints import convert
 from support import gguf_files
 from support.checkpoint_files import save, values
 from support.optional import Missing, optional
+from support.paths import TESTS
 from support.quantized_checkpoints import INDEX, LAYOUTS, tensors_of, write, write_folder
 
 onnx: Any = optional("onnx")
@@ -29,6 +30,27 @@ FOLDERS = tuple(LAYOUTS)
 
 INDEXED = "compressed-tensors nvfp4"
 """The layout of the folder whose index is fuzzed."""
+
+
+CORPUS = TESTS / "proof/corpus"
+"""An archive a reader: the smallest input for each kind of outcome, and what was a defect once."""
+
+
+def corpus_of(reader: str) -> dict[str, bytes]:
+    """Return the kept inputs of a reader by name; none where there is no archive."""
+    path = CORPUS / f"{reader}.zip"
+    if not path.exists():
+        return {}
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def keep_corpus(reader: str, inputs: dict[str, bytes]) -> None:
+    """Replace the kept inputs of a reader; equal inputs give equal archives."""
+    CORPUS.mkdir(exist_ok=True)
+    with zipfile.ZipFile(CORPUS / f"{reader}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in sorted(inputs.items()):
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
 
 
 def seeds_of(reader: str) -> list[bytes]:
