@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from support.explorer_pages import asked, charts, copied, healthy, page, sent, texts
+from support.explorer_pages import asked, charts, copied, healthy, page, pictures, sent, texts
 
 from lowprec.explorer.pages.compare.view import COMPARABLE
 from lowprec.explorer.pages.conversion.packing_view import PACKABLE
@@ -94,8 +94,8 @@ def test_conversion_follows_its_controls():
     healthy(by_label(test.selectbox, "Format").set_value("int2").run())
     assert asked(test, "codes") == "0x1 0x2 0x3 0x0 0x2"  # no 0xF has two bits
     healthy(test.text_input[1].set_value("1 -2 -1 0 1").run())
-    assert "byte 0 = 0x39" in texts(test)  # 00 11 10 01
-    assert "byte 1 = 0x01" in texts(test)
+    assert "byte 0 = 0x39" in pictures(test)  # 00 11 10 01
+    assert "byte 1 = 0x01" in pictures(test)
     assert any("last 6 bits" in caption.value for caption in test.caption)
 
 

@@ -66,6 +66,11 @@ def sent(test: Any, component: str) -> list[dict[str, Any]]:
     return [json.loads(proto.json) for proto in found if proto.component_name == f"lowprec_{component}"]
 
 
+def pictures(test: Any) -> str:
+    """Return the pictures that a page shows, where there is room, as SVG."""
+    return "\n".join(one["drawings"][0]["svg"] for one in sent(test, "picture"))
+
+
 def asked(test: Any, part: str) -> str:
     """Return a part of the query string that a page has now."""
     text = test.query_params[part]

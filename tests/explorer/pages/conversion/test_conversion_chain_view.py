@@ -10,7 +10,7 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
-from support.explorer_pages import asked, copied, healthy, page, texts
+from support.explorer_pages import asked, copied, healthy, page, pictures, texts
 from support.explorer_states.conversion import chains
 from support.optional import optional
 
@@ -265,7 +265,7 @@ def test_which_byte_the_codes_make(codes: tuple[int, ...], fmt: lp.Format, words
 
 def test_packing_is_copied_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     test = healthy(page("conversion", packed="int4", codes="0x2 0x3"))
-    assert "0x2 0x3 → byte 0x32" in texts(test)
+    assert "byte 0 = 0x32" in pictures(test)
     exec(copied(test)[1], {})
     assert capsys.readouterr().out.splitlines()[-1] == "['0x32']"
     assert "lp.pack" not in copied(page("conversion"))[1]
