@@ -244,6 +244,7 @@ def test_the_table_is_downloaded_at_every_click(visit: Visit) -> None:
 @pytest.mark.parametrize("visit", [{"phone": True}], indirect=True)
 def test_a_table_that_goes_on_shows_it(visit: Visit) -> None:
     page = visit.go("rounding")
+    page.get_by_text("All values and codes as a table").click()
     table = page.get_by_role("region", name="All rounding modes")
     assert table.evaluate("table => table.scrollWidth > table.clientWidth")
     assert table.evaluate("table => getComputedStyle(table).backgroundAttachment") == "local, local, scroll, scroll"

@@ -90,6 +90,7 @@ def test_files_change_no_control(visit: Visit) -> None:
 
 def test_the_text_of_a_default_follows_the_format(visit: Visit) -> None:
     page = enter(visit, "rounding")
+    page.get_by_text("All values and codes as a table").click()
     for key, overflow in (("fmt", "default: ovf_inf"), ("saturate", "default: ovf_inf")):
         (control,) = (one for one in controls_of(visit) if one.key == f"rounding-{key}")
         with visit.answer():

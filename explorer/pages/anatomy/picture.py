@@ -178,7 +178,7 @@ def _number_line(drawing: Shapes, fmt: Format, texts: view.CodeTexts, layout: _L
     line_y = y + 30
     drawing.line(0, line_y, width, line_y, "quiet")
     for (side, near), x in zip((("previous", "below"), ("next", "above")), (places[0], places[2]), strict=True):
-        one = drawing.group(code=getattr(texts, f"{near}_bits"), code_part=f"{near}_bits", class_="near")
+        one = drawing.group(label=side, code=getattr(texts, f"{near}_bits"), code_part=f"{near}_bits", class_="near")
         one.rect(x - width / 6 + 3, line_y - 12, width / 3 - 6, 86 + 18 * staggered, "page", radius=6, stroke="line")
         one.line(x - width / 6 + 3, line_y, x + width / 6 - 3, line_y, "quiet")
         one.line(x, line_y - 10, x, line_y + 10, "mantissa-text", width=3)
