@@ -25,7 +25,7 @@ def shown(visit: Visit, text: str) -> None:
 def test_the_bare_address_leads_to_the_start_page(visit: Visit) -> None:
     page = visit.go("")
     assert "/start" in page.url
-    assert page.get_by_role("heading", level=1).inner_text() == "Start"
+    assert page.get_by_role("heading", level=1).inner_text() == "A number format is a ruler"
 
 
 @pytest.mark.parametrize("visit", [{}, {"phone": True, "dark": True}], indirect=True, ids=["wide", "phone"])

@@ -73,19 +73,16 @@ def entered(visit: Visit) -> Iterator[str]:
 
 def opened(visit: Visit, title: str, click: Callable[[], None]) -> None:
     click()
-    visit.page.get_by_role("heading", level=1, name=title, exact=True).wait_for()
+    heading = "A number format is a ruler" if title == "Start" else title
+    visit.page.get_by_role("heading", level=1, name=heading, exact=True).wait_for()
     visit.settle()
 
 
 WITHOUT_TABLES = {
-    "Start",
-    "Anatomy",
-    "Arithmetic",
-    "Arithmetic, One operation",
-    "Describe a format",
-    "example 448",
-    "example subnormal",
-}
+    "Start", "Anatomy", "Describe a format", "Exercises", "Quantize", "Quantize, Error of a matrix product",
+    "Quantize, A block byte by byte", "Quantize, Why symmetric int8 loses −128", "Quantize, A checkpoint as a heat map",
+    "example 448", "example subnormal",
+}  # fmt: skip
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
