@@ -33,8 +33,7 @@ class _Shown:
     """What the browser is known to show of a page: by the key of a widget, the text that stands for the value.
 
     `given` has the values that were given to it and that it has not sent back yet, `ever` the keys of this visit to
-    the page, `bound` those of this run. `is_complete` says whether the last run came to its end: else what it gave may
-    not have been sent at all.
+    the page, `bound` those of this run.
     """
 
     page: type[Any]
@@ -42,7 +41,6 @@ class _Shown:
     given: dict[str, tuple[Any, bool]] = dataclasses.field(default_factory=dict)
     ever: set[str] = dataclasses.field(default_factory=set)
     bound: set[str] = dataclasses.field(default_factory=set)
-    is_complete: bool = True
 
 
 def end_of_run() -> None:
@@ -54,7 +52,6 @@ def end_of_run() -> None:
     if shown is not None:
         shown.texts = {key: text for key, text in shown.texts.items() if key in shown.bound}
         shown.given = {key: given for key, given in shown.given.items() if key in shown.bound}
-        shown.is_complete = True
 
 
 def stop() -> NoReturn:
@@ -74,7 +71,8 @@ class Controls(Generic[S]):
         self.cls = cls
         last: _Shown | None = st.session_state.get(_SHOWN)
         self._shown = st.session_state[_SHOWN] = last if last and last.page is cls else _Shown(cls)
-        self._all_sent, self._shown.is_complete, self._shown.bound = self._shown.is_complete, False, set()
+        self._shown.bound = set()
+        self._sent = _sent_keys()
         self.state, problems = read(cls, st.query_params)
         for problem in problems:
             st.warning(_plain(problem), icon=":material/link_off:")
@@ -104,13 +102,16 @@ class Controls(Generic[S]):
         session remembers its value where the run was stopped, so that it cannot say what the browser shows. `text`
         is what stands for the value in a list, if that changes with other fields: the browser knows texts alone.
 
-        A value that comes after one was given may be older, sent by the browser before it took that: it is given back,
-        so that it is shown in either case. Not where the widget is new to the browser, which can have sent none.
+        A widget of which the browser sent nothing with this run does not stand there yet, whatever was given to it:
+        the message may have been dropped, or the code of the widget is still being loaded. A value that comes after
+        another one was given may be older, sent by the browser before it took that: it is given back, so that it is
+        shown in either case. Not where the widget is new to the browser, which can have sent none.
         """
         shown = self._shown
-        has = st.session_state.get(key, _ABSENT) if shown.texts.get(key) == text else _ABSENT
+        is_there = key in self._sent and shown.texts.get(key) == text
+        has = st.session_state.get(key, _ABSENT) if is_there else _ABSENT
         given, is_new = shown.given.pop(key, (_ABSENT, False))
-        is_unsure = given is not _ABSENT and not (self._all_sent and (is_new or given == value))
+        is_unsure = given is not _ABSENT and not is_new and given != value
         if has != value or is_unsure:
             shown.given[key] = value, key not in shown.ever
             st.session_state[key] = value
@@ -191,6 +192,13 @@ class Controls(Generic[S]):
             return
         new = dataclasses.replace(old, **{name: value})  # type: ignore[type-var]
         _write_link(then(old, new) if then else new)
+
+
+def _sent_keys() -> set[str]:
+    """Return the keys of the widgets whose values came with this run from the browser: those that stand there."""
+    context = get_script_run_ctx()
+    states = context.session_state.get_widget_states() if context is not None else []
+    return {state.id.split("-", 2)[-1] for state in states}  # $$ID-hash-key
 
 
 def _plain(text: str) -> str:
