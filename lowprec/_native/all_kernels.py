@@ -35,8 +35,6 @@ ELEMENTS = {
     "integer16_to_float32": (U16, U32),
     "int32_to_float32": (U32, U32),
     "uint32_to_float32": (U32, U32),
-    "int64_to_float32": (U64, U32),
-    "uint64_to_float32": (U64, U32),
     "int32_to_float64": (U32, U64),
     "uint32_to_float64": (U32, U64),
     "int64_to_float64": (U64, U64),
@@ -63,8 +61,10 @@ ELEMENTS = {
 """Loops that the template writes: the words of an element of the source and of the output."""
 
 WRITTEN_OUT = {
-    **{f"truncate32_to{width}": (U32, WIDTHS[width]) for width in (8, 16, 32)},
+    **{f"truncate32_to{width}": (U32, word) for width, word in WIDTHS.items()},
     **{f"truncate64_to{width}": (U64, word) for width, word in WIDTHS.items()},
+    "int64_to_float32": (U64, U32),
+    "uint64_to_float32": (U64, U32),
 }
 """Loops that are more than their function of one element: the machine's own conversions take what is in their reach."""
 

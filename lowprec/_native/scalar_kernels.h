@@ -385,6 +385,10 @@ LP_INLINE u64 lp_integer_part64(u64 bits) {
     }
 LP_TRUNCATE(32, 8) LP_TRUNCATE(32, 16) LP_TRUNCATE(32, 32)
 LP_TRUNCATE(64, 8) LP_TRUNCATE(64, 16) LP_TRUNCATE(64, 32) LP_TRUNCATE(64, 64)
+LP_INLINE u64 lp_truncate32_to64(u32 bits, const params_t *p) { /* float64 has every float32 */
+    (void)p;
+    return lp_integer_part64(lp_double_bits((double)lp_float(bits)));
+}
 LP_NONZERO(8) LP_NONZERO(16) LP_NONZERO(32) LP_NONZERO(64)
 LP_WRAP(8, 8) LP_WRAP(8, 16) LP_WRAP(8, 32) LP_WRAP(8, 64)
 LP_WRAP(16, 8) LP_WRAP(16, 16) LP_WRAP(16, 32) LP_WRAP(16, 64)

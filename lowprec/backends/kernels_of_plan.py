@@ -251,8 +251,6 @@ def _to_integer(plan: Plan) -> Loops:
     names, numbers = decode_loops(source)
     if _is_wide(source):
         return [*names, f"truncate64_to{target.storage_bits}"], numbers
-    if target.bits == 64:
-        return [*names, "float32_to_float64", "truncate64_to64"], numbers
     return [*names, f"truncate32_to{target.storage_bits}"], numbers
 
 

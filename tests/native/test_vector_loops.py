@@ -12,12 +12,18 @@ from support.custom_formats import CUSTOM_FORMATS
 
 import lowprec as lp
 from lowprec import _kernels
+from lowprec.reference.exact_cast import encode
 from lowprec.spec.formats import FORMATS, Format
 
 NARROW = [fmt for fmt in (*FORMATS.values(), *CUSTOM_FORMATS) if fmt.is_float and fmt.bits <= 8]
 WIDE = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
 SCALED = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
 LENGTHS = [*range(130), 255, 256, 257, 319, 320, 1023, 1024, 1025, 1100]
+
+
+def lengths_of(fmt: Format) -> list[int]:
+    """Return a sixth of the lengths, another one for each of the narrow formats: a loop has several of them."""
+    return LENGTHS[NARROW.index(fmt) % 6 :: 6] if fmt in NARROW else LENGTHS
 
 
 def in_every_tier(convert: Any, *arguments: Any, **options: Any) -> list[np.ndarray]:
@@ -42,7 +48,7 @@ def best_tier_afterwards() -> Any:
 
 
 @pytest.mark.parametrize("fmt", NARROW, ids=lambda fmt: fmt.name)
-def test_every_code_and_every_length_of_narrow_floats(fmt: Format) -> None:
+def test_every_code_and_lengths_of_narrow_floats(fmt: Format) -> None:
     rng = np.random.default_rng(fmt.bits)
     codes = np.concatenate([np.arange(256), rng.permutation(256), rng.permutation(1200) % 256]).astype(np.uint8)
     codes &= fmt.code_mask
@@ -52,7 +58,7 @@ def test_every_code_and_every_length_of_narrow_floats(fmt: Format) -> None:
             every = np.arange(1 << 16, dtype=np.uint16)
             wide = every.view(dtype) if np.dtype(dtype).itemsize == 2 else near_codes(fmt)
         same(in_every_tier(lp.encode, wide, fmt), name)
-        for n in LENGTHS:
+        for n in lengths_of(fmt):
             same(in_every_tier(lp.decode, codes[n % 7 : n % 7 + n], fmt, to=name), f"{name}, {n} codes")
             same(in_every_tier(lp.encode, wide[n % 5 : n % 5 + n], fmt), f"{name}, {n} values")
 
@@ -100,11 +106,11 @@ def test_from_float64(fmt: Format) -> None:
     values = np.array([fmt.magnitude(code) for code in codes.tolist()], np.float64)
     x = with_neighbours(np.concatenate([values, (values[1:] + values[:-1]) / 2]))
     same(in_every_tier(lp.encode, x, fmt), "every value")
-    for n in LENGTHS:
+    for n in lengths_of(fmt):
         same(in_every_tier(lp.encode, x[n % 5 : n % 5 + n], fmt), f"{n} values")
 
 
-@pytest.mark.parametrize("target", ["int8", "uint8", "int4", "uint4"])
+@pytest.mark.parametrize("target", ["int8", "uint8", "int4", "uint4", "int64", "uint64"])
 def test_integer_parts_of_float32(target: str) -> None:
     rng = np.random.default_rng(8)
     powers = np.exp2(np.arange(-3, 34, dtype=np.float32))
@@ -114,6 +120,23 @@ def test_integer_parts_of_float32(target: str) -> None:
     same(in_every_tier(lp.cast, x, target), "every value")
     for n in LENGTHS:
         same(in_every_tier(lp.cast, x[n % 5 : n % 5 + n], target), f"{n} values")
+
+
+@pytest.mark.parametrize("source", ["int64", "uint64"])
+def test_float32_of_64_bits(source: str) -> None:
+    """Values of 32 bits, which become floats as such, with some that are wider after every number of them."""
+    near = np.arange(-3, 4, dtype=np.int64)
+    edges = [(np.int64(1) << power) + near for power in (24, 25, 30, 31, 32, 33, 52, 53, 62)]
+    whole = np.concatenate([*edges, near, np.random.default_rng(4).integers(-(1 << 31), 1 << 31, 1200)])
+    x = np.concatenate([whole, -whole]).astype(source)
+    expected = [encode(number, FORMATS["float32"]) for number in x.tolist()]
+    for result in in_every_tier(lp.cast, x, "float32"):
+        np.testing.assert_array_equal(result, np.array(expected, np.uint32))
+    narrow = (np.arange(1100) * 1951).astype(source)
+    for n in LENGTHS:
+        some = narrow[:n].copy()
+        some[n // 2 :][:1] += np.array(1 << 40, source) * (n % 3)
+        same(in_every_tier(lp.cast, some, "float32"), f"{n} values")
 
 
 @pytest.mark.parametrize("pair", list(itertools.permutations(WIDE, 2)), ids=" to ".join)
