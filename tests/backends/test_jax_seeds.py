@@ -65,14 +65,12 @@ def test_a_key_is_two_words_the_first_of_which_is_the_high_one(name: str) -> Non
 def test_vmap_over_seeds(name: str) -> None:
     call = CALLS[name]
     keys = jax.random.split(jax.random.key(9), 4)
-    for seeds in (jnp.arange(4), keys):
-        numbers = [int(first) << 32 | int(second) for first, second in jax.random.key_data(keys)]
-        numbers = list(range(4)) if seeds is not keys else numbers
-        for function in (jax.vmap(call), jax.jit(jax.vmap(call))):
-            got = function(X, seeds)
-            got = got if isinstance(got, tuple) else (got,)
-            for row, number in enumerate(numbers):
-                assert bits(tuple(one[row] for one in got)) == bits(call(X[row], number))
+    words = [int(first) << 32 | int(second) for first, second in jax.random.key_data(keys)]
+    for seeds, numbers, function in ((jnp.arange(4), range(4), jax.vmap(call)), (keys, words, jax.jit(jax.vmap(call)))):
+        got = function(X, seeds)
+        got = got if isinstance(got, tuple) else (got,)
+        for row, number in enumerate(numbers):
+            assert bits(tuple(one[row] for one in got)) == bits(call(X[row], number))
 
 
 def test_64_bit_seeds() -> None:

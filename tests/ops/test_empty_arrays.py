@@ -38,34 +38,39 @@ def divided(shape: tuple[int, ...], axis: int, block: int) -> tuple[int, ...]:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_scales(xp: Library, shape: tuple[int, ...]) -> None:
-    assert found(xp, shape, lambda x: lp.absmax_scale(x, "int8")) == [filled((), ONE)]
-    assert found(xp, shape, lambda x: lp.minmax_scale(x, "int16")) == [filled((), ONE), filled((), 0)]
+    calls: list[Any] = [lambda x: (lp.absmax_scale(x, "int8"), *lp.minmax_scale(x, "int16"))]
+    wanted = [filled((), ONE), filled((), ONE), filled((), 0)]
     for axis, length in enumerate(shape):
-        along = {"axis": axis, "scale_format": "float8_e8m0fnu"}
-        assert found(xp, shape, lambda x, along=along: lp.absmax_scale(x, "int8", **along)) == [
-            filled((length,), NO_POWER)
-        ]
+        powers: Any = {"axis": axis, "scale_format": "float8_e8m0fnu"}
+        calls.append(lambda x, powers=powers: (lp.absmax_scale(x, "int8", **powers),))
+        wanted.append(filled((length,), NO_POWER))
         for block in (1, 3, 1 << 40):
-            sharing: Any = {"axis": axis, "block_size": block}
+            blocks: Any = {"axis": axis, "block_size": block}
+            calls.append(lambda x, s=blocks: (lp.absmax_scale(x, "int8", **s), *lp.minmax_scale(x, "uint8", **s)))
             scales = divided(shape, axis, block)
-            assert found(xp, shape, lambda x, s=sharing: lp.absmax_scale(x, "int8", **s)) == [filled(scales, ONE)]
-            found_range = found(xp, shape, lambda x, s=sharing: lp.minmax_scale(x, "uint8", **s))
-            assert found_range == [filled(scales, ONE), filled(scales, 0)]
-    tiles = divided(divided(shape, 0, 2), 1, 3)
-    sharing = {"axis": (0, 1), "block_size": (2, 3)}
-    assert found(xp, shape, lambda x: lp.absmax_scale(x, "int8", **sharing)) == [filled(tiles, ONE)]
+            wanted += [filled(scales, ONE), filled(scales, ONE), filled(scales, 0)]
+    tiles: Any = {"axis": (0, 1), "block_size": (2, 3)}
+    calls.append(lambda x: (lp.absmax_scale(x, "int8", **tiles),))
+    wanted.append(filled(divided(divided(shape, 0, 2), 1, 3), ONE))
+    assert found(xp, shape, lambda x: tuple(one for call in calls for one in call(x))) == wanted
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_blocks(xp: Library, shape: tuple[int, ...]) -> None:
+    def call(x: Any) -> tuple[Any, ...]:
+        every: list[Any] = []
+        for axis in range(len(shape)):
+            along: Any = {"axis": axis, "block_size": 3}
+            every += [*lp.mx_quantize(x, "int8", **along), *lp.nvfp4_quantize(x, **along)]
+            along |= {"packed": True, "swizzled": True}
+            every += [*lp.mx_quantize(x, **along), *lp.nvfp4_quantize(x, **along)]
+        return tuple(every)
+
+    wanted = []
     for axis in range(len(shape)):
-        along: Any = {"axis": axis, "block_size": 3}
         scales, packed, factor = filled(divided(shape, axis, 3), 0), filled((0,), 0), filled((), ONE)
-        assert found(xp, shape, lambda x, a=along: lp.mx_quantize(x, "int8", **a)) == [filled(shape, 0), scales]
-        assert found(xp, shape, lambda x, a=along: lp.nvfp4_quantize(x, **a)) == [filled(shape, 0), scales, factor]
-        along |= {"packed": True, "swizzled": True}
-        assert found(xp, shape, lambda x, a=along: lp.mx_quantize(x, **a)) == [packed, packed]
-        assert found(xp, shape, lambda x, a=along: lp.nvfp4_quantize(x, **a)) == [packed, packed, factor]
+        wanted += [filled(shape, 0), scales, filled(shape, 0), scales, factor, packed, packed, packed, packed, factor]
+    assert found(xp, shape, call) == wanted
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
