@@ -55,8 +55,8 @@ SCALAR = {
 # SSE2 has no 64-bit comparison, no 32-bit maximum, no conversion of 64-bit integers, no byte shuffle.
 SCALAR_ON_BASE = {
     "int64_to_float64_odd": 1, "uint64_to_float64_odd": 1, "float64_to_float32_odd": 1, "float32_to_float64": 1,
-    "nonzero64": 1, "divide64_uniform": 1, "divide64_elementwise": 1, "truncate": 1, "truncate32_to64": 1, "truncate64": 3,
-    "pack6": 3, "unpack6": 3, "byteswap32": 1, "byteswap64": 1,
+    "nonzero64": 1, "divide64_uniform": 1, "divide64_elementwise": 1, "truncate": 1, "truncate64": 3,
+    "truncate32_to64": 1, "pack6": 3, "unpack6": 3, "byteswap32": 1, "byteswap64": 1,
     "absmax": 3, "absmax_short": 1, "largest_of_pairs": 1, "value_range": 2, "finite_ends": 1,
 }  # fmt: skip
 SCALAR_BELOW_V4 = {"int64_to_float32": 1, "uint64_to_float32": 1, "truncate64": 1}  # one instruction, but for scalars
