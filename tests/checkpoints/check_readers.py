@@ -238,8 +238,8 @@ def outcomes(recipe: Recipe, work: Path) -> Iterator[tuple[str, str, Outcome]]:
             yield name, kind, outcome(read, recipe, folder, plain)
 
 
-def cell(found: Mapping[str, Outcome], notes: list[str], about: str) -> str:
-    """Return what a reader makes of all kinds; messages become notes."""
+def cell(found: Mapping[str, Outcome], notes: list[str]) -> str:
+    """Return what a reader makes of all kinds; messages become notes, each once."""
     if not found:
         return NONE
     texts = []
@@ -247,10 +247,11 @@ def cell(found: Mapping[str, Outcome], notes: list[str], about: str) -> str:
         alike = {kind: one for kind, one in found.items() if one.word == word}
         numbers = [one.divergence for one in alike.values() if one.divergence is not None]
         text = f"{word} ({max(numbers) if word == READS else min(numbers):.4f})" if numbers else word
-        kind, first = next(iter(alike.items()))
-        if first.message:
-            notes.append(f"{about}, {kind}: `{first.message}`")
-            text += f" [{len(notes)}]"
+        message = next(iter(alike.values())).message
+        if message:
+            if message not in notes:
+                notes.append(message)
+            text += f" [{notes.index(message) + 1}]"
         texts.append(text if alike.keys() == set(MODELS) else f"{_kinds(list(alike))}: {text}")
     return "; ".join(texts)
 
@@ -277,16 +278,13 @@ def rows(recipes: list[Recipe], work: Path) -> Iterator[str]:
             found[reader][kind] = one
         shutil.rmtree(place)
         tool = TOOLS[recipe.layout][0] if recipe.layout in TOOLS else ""
-        titles = ("transformers", "vLLM", tool)
-        texts = [
-            cell(found[name], notes, f"{title}, `{recipe.name}`") for name, title in zip(found, titles, strict=True)
-        ]
+        texts = [cell(one, notes) for one in found.values()]
         if tool:
             texts[2] = f"{tool} {versions[tool]}: {texts[2].removeprefix('dense: ')}"
         yield f"| `{recipe.name}` | {' | '.join(texts)} |"
     date = datetime.datetime.now(tz=datetime.UTC).date()
     yield f"\nRun on {date}, on the CPU, with torch {versions['torch'].partition('+')[0]}. Messages:\n"
-    yield from (f"{number}. {note}" for number, note in enumerate(notes, 1))
+    yield from (f"{number}. `{note}`" for number, note in enumerate(notes, 1))
 
 
 def main() -> int:
