@@ -1,4 +1,4 @@
-"""Run those who read what recipes write, and write the table of docs/checkpoints/readers.md anew.
+"""Run those who read what recipes write, and write docs/checkpoints/readers.txt, the table of readers.md.
 
 Every recipe quantizes tiny models with random weights: a Llama, one with tied embeddings, and mixtures of experts. Each
 result is then read by
@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import datetime
 import importlib.metadata
-import re
 import shutil
 import sys
 import tempfile
@@ -58,8 +57,7 @@ import lowprec as lp
 from lowprec.checkpoints.containers.gguf_file import GgufFile
 from lowprec.checkpoints.recipes import RECIPES, Recipe
 
-PAGE = Path(__file__).parents[2] / "docs" / "checkpoints" / "readers.md"
-BEGIN, END = "<!-- written by tests/checkpoints/check_readers.py -->", "<!-- end -->"
+TABLE = Path(__file__).parents[2] / "docs" / "checkpoints" / "readers.txt"
 TOKENS = torch.arange(24)[None] % 32
 GAIN = 2.0
 """Weights are so many times as large as initialised: logits then depend on them."""
@@ -238,8 +236,8 @@ def outcomes(recipe: Recipe, work: Path) -> Iterator[tuple[str, str, Outcome]]:
             yield name, kind, outcome(read, recipe, folder, plain)
 
 
-def cell(found: Mapping[str, Outcome], notes: list[str], about: str) -> str:
-    """Return what a reader makes of all kinds; messages become notes."""
+def cell(found: Mapping[str, Outcome], notes: list[str]) -> str:
+    """Return what a reader makes of all kinds; messages become notes, each once."""
     if not found:
         return NONE
     texts = []
@@ -247,10 +245,11 @@ def cell(found: Mapping[str, Outcome], notes: list[str], about: str) -> str:
         alike = {kind: one for kind, one in found.items() if one.word == word}
         numbers = [one.divergence for one in alike.values() if one.divergence is not None]
         text = f"{word} ({max(numbers) if word == READS else min(numbers):.4f})" if numbers else word
-        kind, first = next(iter(alike.items()))
-        if first.message:
-            notes.append(f"{about}, {kind}: `{first.message}`")
-            text += f" [{len(notes)}]"
+        message = next(iter(alike.values())).message
+        if message:
+            if message not in notes:
+                notes.append(message)
+            text += f" [{notes.index(message) + 1}]"
         texts.append(text if alike.keys() == set(MODELS) else f"{_kinds(list(alike))}: {text}")
     return "; ".join(texts)
 
@@ -277,16 +276,13 @@ def rows(recipes: list[Recipe], work: Path) -> Iterator[str]:
             found[reader][kind] = one
         shutil.rmtree(place)
         tool = TOOLS[recipe.layout][0] if recipe.layout in TOOLS else ""
-        titles = ("transformers", "vLLM", tool)
-        texts = [
-            cell(found[name], notes, f"{title}, `{recipe.name}`") for name, title in zip(found, titles, strict=True)
-        ]
+        texts = [cell(one, notes) for one in found.values()]
         if tool:
             texts[2] = f"{tool} {versions[tool]}: {texts[2].removeprefix('dense: ')}"
         yield f"| `{recipe.name}` | {' | '.join(texts)} |"
     date = datetime.datetime.now(tz=datetime.UTC).date()
     yield f"\nRun on {date}, on the CPU, with torch {versions['torch'].partition('+')[0]}. Messages:\n"
-    yield from (f"{number}. {note}" for number, note in enumerate(notes, 1))
+    yield from (f"{number}. `{note}`" for number, note in enumerate(notes, 1))
 
 
 def main() -> int:
@@ -300,10 +296,7 @@ def main() -> int:
             print(line, flush=True)
             lines.append(line)
     if not sys.argv[1:]:
-        text = PAGE.read_text(encoding="utf-8")
-        table = "\n".join((BEGIN, "", *lines, "", END))
-        text = re.sub(f"{re.escape(BEGIN)}.*{re.escape(END)}", lambda _: table, text, count=1, flags=re.DOTALL)
-        PAGE.write_text(text, encoding="utf-8")
+        TABLE.write_text("\n".join((*lines, "")), encoding="utf-8")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""docs/checkpoints/readers.md: its table, made by running engines, has all recipes; these and `check` agree with it."""
+"""docs/checkpoints/readers.txt, a table made by running engines, has all recipes; these and `check` agree with it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lowprec.cli import main
 
 TABLE = [
     [cell.strip() for cell in line.strip("|").split("|")]
-    for line in (TESTS.parent / "docs" / "checkpoints" / "readers.md").read_text(encoding="utf-8").splitlines()
+    for line in (TESTS.parent / "docs" / "checkpoints" / "readers.txt").read_text(encoding="utf-8").splitlines()
     if line.startswith("|")
 ]
 HEADER, ROWS = TABLE[0], {row[0].strip("`"): row[1:] for row in TABLE[2:]}
