@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from support.compare import each_tier
 from support.fused_chains import (
     FUSED_SCALED,
     Conversion,
     chain_of,
     check,
-    each_tier,
     elements_of,
     fused_conversions,
     run,

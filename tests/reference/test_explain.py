@@ -199,15 +199,8 @@ def test_explain_refuses(options: dict[str, object], message: str) -> None:
 
 
 SOURCES = (
-    "float8_e4m3fn",
-    "float8_e5m2fnuz",
-    "float6_e2m3fn",
-    "int4",
-    "uint8",
-    "bool",
-    "float8_e8m0fnu",
-    "float8_e4m3",
-)
+    "float8_e4m3fn", "float8_e5m2fnuz", "float6_e2m3fn", "int4", "uint8", "bool", "float8_e8m0fnu", "float8_e4m3",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("fmt", ["float8_e5m2", "float4_e2m1fn", "float8_e4m3fn", "int4", "float8_e8m0fnu", "float16"])
