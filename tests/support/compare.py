@@ -35,7 +35,7 @@ def tiers_and_threads(threads: tuple[int, ...] = THREADS) -> Iterator[str]:
 def compare(tally: Counter[str], name: str, got: np.ndarray, expected: np.ndarray, what: str, *inputs: Any) -> None:
     """Count the elements, and those that differ; fail as `assert_same` does."""
     tally[name] += expected.size
-    tally[f"{name} differ"] += np.count_nonzero(got != expected)
+    tally[f"{name} differ"] += int(np.count_nonzero(got != expected))
     assert_same(got, expected, what, *inputs)
 
 
