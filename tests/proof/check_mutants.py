@@ -4,7 +4,7 @@
 
 Of each folder `--count` mutants are drawn. They run in a copy of the repository, in which the explorer stands where an
 installed package has it: first the tests of their folder that execute the function, then, for what outlives those, all
-quick tests of the folders in `TESTS`, in a process of its own. Exit status 1: a survivor that `mutant_survivors.toml`
+quick tests of the folders in `FOLDERS`, in a process of its own. Exit status 1: a survivor that `mutant_survivors.toml`
 does not explain, by its file and the lines of its diff.
 """
 
