@@ -255,12 +255,8 @@ def test_out_that_a_known_call_does_not_take(known: list[bool]) -> None:
     inside = held.view(ml_dtypes.float8_e4m3fn).reshape(-1)[64:128].reshape(2, 32)
     assert plain(lp.mx_quantize(held, "float8_e4m3fn", block_size=4, out=(inside, scales))) == wanted
     wrong: list[Any] = [
-        [elements, scales],
-        (elements,),
-        (elements, scales.T),
-        (elements, scales.view(np.uint8)),
-        elements,
-    ]
+        [elements, scales], (elements,), (elements, scales.T), (elements, scales.view(np.uint8)), elements,
+    ]  # fmt: skip
     frozen = scales.copy()
     frozen.flags.writeable = False
     for out in (*wrong, (elements, frozen)):

@@ -254,10 +254,7 @@ def test_a_broken_input_leaves_the_old_output(capsys: pytest.CaptureFixture[str]
         ("cast . y.npy --to int8", ".: must be a readable .npy file; it is not a regular file"),
         ("cast x.npy . --to int8", ".: must be a .npy or .npz file, as x.npy is, in an existing folder"),
         ("cast x.npy no/y.npy --to int8", "no/y.npy: must be a .npy or .npz file, as x.npy is, in an existing folder"),
-        (
-            "cast x.npy x.npy/y.npy --to int8",
-            "x.npy/y.npy: must be a .npy or .npz file, as x.npy is",
-        ),
+        ("cast x.npy x.npy/y.npy --to int8", "x.npy/y.npy: must be a .npy or .npz file, as x.npy is"),
         ("cast x.npy /dev/null --to int8 --overwrite", "/dev/null: must be a .npy or .npz file"),
         ("cast x.npy y.safetensors --to int8", "y.safetensors: must be a .npy or .npz file"),
         ("loss no.npy", "no.npy: No such file or directory"),

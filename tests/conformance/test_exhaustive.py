@@ -206,10 +206,7 @@ def test_damaged_files_of_digests(written: Path) -> None:
         (["--exhaustive", "--isa", "v9"], "`--isa` must be one of base, "),
         (["--exhaustive", "--isa", "v3", "--array-api"], "`--isa` must be absent where `--array-api` is given"),
         (["--exhaustive", "--digests", "missing"], "missing/float16.txt: No such file"),
-        (
-            ["--exhaustive", "--write-digests", "x", "--slice", "1"],
-            "`--slice` must be absent where",
-        ),
+        (["--exhaustive", "--write-digests", "x", "--slice", "1"], "`--slice` must be absent where"),
     ],
 )
 def test_bad_options(

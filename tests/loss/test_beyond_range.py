@@ -11,6 +11,7 @@ import pytest
 
 import lowprec as lp
 from lowprec.loss import saturates
+from lowprec.loss.beyond_range import count_rounded_beyond
 from lowprec.reference import decode, encode_rounded
 from lowprec.reference.values import Value
 from lowprec.spec.formats import FLOAT64, Format
@@ -57,6 +58,21 @@ def test_a_stochastic_rounding_saturates_as_often_as_its_numbers_say() -> None:
         assert 0.4 < (np.asarray(wide).astype(float) == 7).mean() < 0.6
         assert found.tolist() == saturates(x, "float4_e2m1fn", rounding=mode, seed=3).tolist()
         assert not saturates(x - 0.5, "float4_e2m1fn", rounding=mode, seed=3).any()
+
+
+@pytest.mark.parametrize(
+    ("name", "inside", "beyond"),
+    [
+        ("float8_e4m3fn", [448.0, 464.0, -464.0, 0.0, math.inf, math.nan], [465.0, -1e9]),  # 464: a tie, to even
+        ("float8_e8m0fnu", [1.5 * 2.0**-128, 2.0**-127, 1.5 * 2.0**127], [1.25 * 2.0**-128, 1.75 * 2.0**127, 0.0]),
+    ],
+)
+def test_counts_by_hand(name: str, inside: list[float], beyond: list[float]) -> None:
+    fmt = lp.as_format(name)
+    rules = check_rounding(RoundingOptions("nearest_even", "sat_finite"), fmt, "fmt")
+    assert count_rounded_beyond(np.array(inside), fmt, rules) == 0
+    assert count_rounded_beyond(np.array(beyond), fmt, rules) == len(beyond)
+    assert count_rounded_beyond(np.array([448.0]), fmt, rules, peak=448.0) == 0
 
 
 def test_integers_by_hand() -> None:

@@ -129,8 +129,7 @@ except ImportError as error:
 
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize(
-    ("table", "entry"),
-    [("LOOPS", 0), ("SCALE_LOOPS", (0, 0, 0)), ("FUSED_LOOPS", 0), ("FUSED_SCALE_LOOPS", (0, 0, 0))],
+    ("table", "entry"), [("LOOPS", 0), ("SCALE_LOOPS", (0, 0, 0)), ("FUSED_LOOPS", 0), ("FUSED_SCALE_LOOPS", (0, 0, 0))]
 )
 def test_a_table_with_another_loop(table: str, entry: object) -> None:
     done = process("-c", OTHER.format(table=table, entry=entry))

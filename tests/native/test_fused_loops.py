@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from support.cast_cases import expected_codes
+from support.compare import each_tier
 from support.fused_chains import (
     FUSED,
     FUSED_SCALED,
@@ -15,7 +16,6 @@ from support.fused_chains import (
     Conversion,
     chain_of,
     check,
-    each_tier,
     elements_of,
     fused_conversions,
     run,

@@ -4,26 +4,178 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from support.compare import each_tier
 from support.fused_chains import (
     FUSED_SCALED,
     Conversion,
     chain_of,
     check,
-    each_tier,
     elements_of,
     fused_conversions,
     run,
     unlike,
 )
-from support.fused_scales import INSIDE, KINDS, LAYOUTS, OUTSIDE, Call, blocks, draw_call, last_axis, one
-from support.quantize_cases import generator
+from support.quantize_cases import draw_codes, draw_x, generator, odd_scales
 
 from lowprec import _kernels
 from lowprec.conformance import cast_inputs
+from lowprec.plans.plan import Method
+from lowprec.plans.scale_shapes import Granularity
+from lowprec.reference.whole_arrays import dequantized, quantized
+
+REACH = np.float32(2.0**60)
+_UP, _DOWN = np.float32(np.inf), np.float32(0)
+INSIDE = np.array([np.nextafter(1 / REACH, _UP), np.nextafter(REACH, _DOWN), 2.0**-59, 2.0**59], np.float32)
+OUTSIDE = np.array(
+    [
+        1 / REACH, REACH, np.nextafter(1 / REACH, _DOWN), np.nextafter(REACH, _UP), 2.0**-61, 2.0**61, 2.0**-126,
+        2.0**-127, -1e-40, 1e-45, 2.0**127, 3.4028235e38, 0.0, -0.0, -1.0, -(2.0**-60), np.inf, -np.inf, np.nan,
+        -np.nan,
+    ],
+    np.float32,
+)  # fmt: skip
+KINDS = ("in reach", "few out of reach", "any")
+
+
+class Layout(NamedTuple):
+    """How many elements there are, and which of them share a scale."""
+
+    n: int
+    spread: Granularity
+
+    def __str__(self) -> str:
+        _, inner, length, block, outer_step, width = self.spread
+        return f"{self.n} of {length} by {inner}, block {block}, step {outer_step}, width {width}"
+
+    def indices(self) -> np.ndarray:
+        """Return the number of the scale of every element."""
+        _, inner, length, block, outer_step, width = self.spread
+        i = np.arange(self.n)
+        position, outer = i // inner % length, i // inner // length
+        found: np.ndarray = (outer * outer_step + position // block) * width + (i % inner if width > 1 else 0)
+        return found
+
+
+def one(n: int) -> Layout:
+    return Layout(n, Granularity(None, max(n, 1), 1, 1, 0, 1))
+
+
+def last_axis(rows: int, length: int) -> Layout:
+    return Layout(rows * length, Granularity(1, 1, length, 1, 0, 1))
+
+
+def first_axis(rows: int, inner: int, times: int = 1) -> Layout:
+    return Layout(times * rows * inner, Granularity(0, inner, rows, 1, 0, 1))
+
+
+def blocks(rows: int, length: int, block: int) -> Layout:
+    return Layout(rows * length, Granularity(1, 1, length, min(block, length), math.ceil(length / block), 1))
+
+
+def blocks_across(rows: int, inner: int, block: int) -> Layout:
+    return Layout(rows * inner, Granularity(0, inner, rows, block, math.ceil(rows / block), inner))
+
+
+LAYOUTS = [
+    one(3001),
+    last_axis(60, 7), last_axis(50, 37), last_axis(20, 130), last_axis(5, 1024), last_axis(3, 1101), last_axis(2, 2500),
+    first_axis(150, 16), first_axis(70, 32), first_axis(31, 48), first_axis(25, 64), first_axis(3, 100, 9),
+    first_axis(5, 700), first_axis(4, 1024), first_axis(3, 1025), first_axis(2, 64, 20), first_axis(2, 3000),
+    blocks(30, 70, 2), blocks(3, 1056, 16), blocks(4, 1040, 32), blocks(4, 1000, 16), blocks(1, 4000, 16),
+    blocks(2, 2112, 32), blocks(2, 2064, 64), blocks(1, 5001, 64), blocks(2, 4096, 1024), blocks(3, 2064, 1024),
+    blocks(1, 9000, 4096), blocks(3, 1100, 25), blocks(2, 1500, 100), blocks(40, 32, 32), blocks(9, 333, 999),
+    blocks_across(40, 70, 16), blocks_across(4, 1101, 3),
+]  # fmt: skip
+
+
+def draw_scales(rng: np.random.Generator, count: int, kind: str) -> np.ndarray:
+    """Draw float32 scales: all in reach, some at its edges; a few others between them; or any."""
+    scale = odd_scales(rng, (count,), kind != "any")
+    scale = np.where(rng.random(count) < 0.2, rng.choice(INSIDE, count), scale)
+    if kind == "few out of reach":
+        scale[rng.integers(0, count, math.ceil(count / 70))] = rng.choice(OUTSIDE)
+    return scale.astype(np.float32)
+
+
+class Call(NamedTuple):
+    """What one run of a program takes; `scale` and `zero` have an element for each scale."""
+
+    made: Conversion
+    layout: Layout
+    x: np.ndarray  # codes, one an element
+    scale: np.ndarray
+    zero: np.ndarray | None  # float64
+
+    def operands(self, *, zero: bool) -> _kernels.Operands:
+        """Return the scales, with the zero points or without, as programs read them."""
+        integer = self.made.plan.method is Method.QUANTIZE
+        offsets = self.zero.astype(np.int32 if integer else np.float32) if zero and self.zero is not None else None
+        return _kernels.Operands(
+            self.scale.view(np.uint8), None if offsets is None else offsets.view(np.uint8), 4, self.layout.n,
+            self.layout.spread,
+        )  # fmt: skip
+
+    def source(self) -> np.ndarray:
+        """Return the elements in the memory that a program reads."""
+        return pack4(self.x) if self.made.program.src_bits == 4 else self.x
+
+    def by_oracle(self, *, zero: bool) -> np.ndarray:
+        """Return the codes by the oracle, in the memory that a program writes."""
+        plan, index = self.made.plan, self.layout.indices()
+        factor = self.scale.astype(np.float64)[index]
+        offset = self.zero[index] if zero and self.zero is not None else None
+        if plan.method is Method.QUANTIZE:
+            with np.errstate(invalid="ignore"):
+                x = self.x.view(plan.source.dtype).astype(np.float64)
+            options = self.made.options
+            found = quantized(
+                x, factor, offset, plan.target, precision=options["precision"], saturate=options["saturate"]
+            )
+        else:
+            found = dequantized(self.x, factor, offset, plan.source, output_dtype=plan.target)
+        return pack4(found) if self.made.program.dst_bits == 4 else found
+
+
+def pack4(codes: np.ndarray) -> np.ndarray:
+    """Return codes of 4 bits, two to a byte."""
+    even = np.append(codes, np.zeros(len(codes) % 2, np.uint8))
+    packed: np.ndarray = even[::2] | even[1::2] << 4
+    return packed
+
+
+def draw_call(rng: np.random.Generator, made: Conversion, layout: Layout, kind: str) -> Call:
+    """Draw the elements, scales and zero points of a call; the scales are values of the precision of the plan."""
+    plan, count = made.plan, int(layout.indices().max(initial=0)) + 1
+    scaling = plan.scaling
+    assert scaling is not None
+    scale = draw_scales(rng, count, kind)
+    if scaling.precision.bits == 16:
+        with np.errstate(over="ignore"):
+            scale = scale.astype(scaling.precision.dtype).astype(np.float32)
+        if kind == "in reach":  # rounded to the ends, 0 or Inf
+            scale = np.where((scale > 1 / REACH) & (scale < REACH), scale, np.float32(1.25))
+    if plan.method is Method.QUANTIZE:
+        factor = scale.astype(np.float64)[layout.indices()]
+        x = draw_x(rng, plan.source, factor, plan.target).view(plan.source.code_dtype)
+        codes = plan.target
+    else:
+        x = draw_codes(rng, plan.source, (layout.n,)).view(plan.source.code_dtype)
+        codes = plan.source
+    zero = None
+    if codes.is_integer:
+        ends = rng.choice([int(codes.min), int(codes.max), 0, 1], count)
+        zero = np.where(rng.random(count) < 0.3, ends, rng.integers(int(codes.min), int(codes.max) + 1, count))
+        zero = zero.astype(np.float64)
+    elif plan.method is Method.DEQUANTIZE and codes.bits < 8:  # zero points of 8-bit floats can but be 0
+        zero = rng.choice(np.array([0.0, -0.0, 0.5, -1.0, float(codes.max), -float(codes.max)]), count)
+    return Call(made, layout, x, scale, zero)
+
 
 LENGTHS = [*range(131), *range(1020, 1029), *range(1085, 1090), 2047, 2048, 2049, 2111, 2113]
 

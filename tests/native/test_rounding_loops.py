@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import ml_dtypes
 import numpy as np
 import pytest
+from support.compare import assert_same, each_tier
 
 import lowprec as lp
 from lowprec import _kernels
@@ -36,16 +37,9 @@ def check(x: np.ndarray, source: Format, target: Format, options: RoundingOption
     stochastic = {"seed": SEED, "offset": OFFSET, "random_bits": options.random_bits} if rounding.random_bits else {}
     codes = x.view(f"u{x.itemsize}")
     expected = expected_rounded(codes, source, target, rounding, stochastic.get("seed"), stochastic.get("offset", 0))
-    for isa in TIERS:
-        _kernels.use_isa(isa)
+    for isa in each_tier():
         got = lp.encode(x, target, rounding=options.rounding, overflow=options.overflow, nan=options.nan, **stochastic)
-        wrong = np.flatnonzero(got != expected)
-        if len(wrong):
-            at = wrong[0]
-            raise AssertionError(
-                f"{isa}, {source.name} to {target.name}, {options}: {len(wrong)} differ, first {x[at]} at {at}: "
-                f"got {got[at]:#x}, expected {expected[at]:#x}"
-            )
+        assert_same(got, expected, f"{isa}, {source.name} to {target.name}, {options}", x)
 
 
 @pytest.mark.one_in(5)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.compare import each_tier
 
 import lowprec as lp
-from lowprec import _kernels
 from lowprec.backends.kernels_of_plan import make_program
 from lowprec.plans.cast_plan import make_plan
 from lowprec.reference.whole_arrays import expected_rounded
@@ -18,7 +18,6 @@ from lowprec.spec.operator_versions import cast_rules
 from lowprec.spec.rounding_modes import RoundingName, RoundingOptions, check_rounding
 
 SEED = 0xFEDC_BA98_7654_3210
-TIERS = _kernels.available_isas()
 # Philox4x32-10 of Random123, tests/kat_vectors: the words of counter 0, key 0.
 WORDS_OF_SEED_0 = [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
 
@@ -34,8 +33,7 @@ def x() -> np.ndarray:
 
 
 def test_known_answers() -> None:
-    for isa in TIERS:
-        _kernels.use_isa(isa)
+    for _ in each_tier():
         assert lp.stochastic_bits(0, 4, 32).tolist() == WORDS_OF_SEED_0
         halves = [half for word in WORDS_OF_SEED_0 for half in (word & 0xFFFF, word >> 16)]
         assert lp.stochastic_bits(0, (2, 4)).tolist() == [halves[:4], halves[4:]]
@@ -78,8 +76,7 @@ def test_layouts(x: np.ndarray, source: str, target: str, bits: int) -> None:
     y = (x * 2.0**40).astype(source) if source == "int64" else x.astype(source)
     rounding = check_rounding(RoundingOptions("stochastic", None, None, bits), lp.as_format(target), "to")
     expected = expected_rounded(y.view(f"u{y.itemsize}"), source, target, rounding, SEED)
-    for isa in TIERS:
-        _kernels.use_isa(isa)
+    for isa in each_tier():
         np.testing.assert_array_equal(encode(y, target, bits), expected, isa)
     unaligned = np.frombuffer(b"\0" + y.tobytes(), np.uint8)[1:].view(y.dtype).reshape(y.shape)
     for name, view in {

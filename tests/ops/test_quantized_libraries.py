@@ -20,20 +20,14 @@ torch: Any = optional("torch")
 jax: Any = optional("jax")
 
 WAYS: list[dict[str, Any]] = [
-    {"to": "int8"},
-    {"to": "int4", "axis": 0, "block_size": 3},
-    {"to": "float8_e4m3fn", "axis": 1},
+    {"to": "int8"}, {"to": "int4", "axis": 0, "block_size": 3}, {"to": "float8_e4m3fn", "axis": 1},
     {"to": "int4", "block_size": 4, "packed": True},
     {"to": "float4_e2m1fn", "axis": (0, 1), "block_size": (2, 4), "scale_format": "float16"},
-    {"to": "uint4", "axis": -1, "zero_point": True},
-    {"to": "int16", "zero_point": True},
-    {"to": "mxfp4"},
-    {"to": "mxfp8_e4m3", "axis": 0, "block_size": 2, "scale_rule": "rceil"},
-    {"to": "mxfp6_e2m3", "packed": True},
-    {"to": "mxint8", "axis": 1},
-    {"to": "nvfp4", "block_size": 4},
+    {"to": "uint4", "axis": -1, "zero_point": True}, {"to": "int16", "zero_point": True}, {"to": "mxfp4"},
+    {"to": "mxfp8_e4m3", "axis": 0, "block_size": 2, "scale_rule": "rceil"}, {"to": "mxfp6_e2m3", "packed": True},
+    {"to": "mxint8", "axis": 1}, {"to": "nvfp4", "block_size": 4},
     {"to": "float8_e5m2", "rounding": "stochastic", "seed": 5, "block_size": 8},
-]
+]  # fmt: skip
 by_way = pytest.mark.parametrize("how", WAYS, ids=lambda how: "-".join(map(str, how.values())))
 
 

@@ -359,9 +359,10 @@ def test_the_kept_results() -> None:
 
 
 def test_every_text_is_escaped() -> None:
-    text = html_table([(HOSTILE, HOSTILE), (HOSTILE, HOSTILE), (HOSTILE,)], HOSTILE) + html_lines([HOSTILE])
+    name = HOSTILE.replace("\x1b", "")  # XML has no such character
+    text = html_table([(name, name), (name, name), (name,)], name) + html_lines([name])
     page = Page(text)
-    assert page.tables[0].caption == HOSTILE
-    assert page.tables[0].rows == [[HOSTILE, HOSTILE], [HOSTILE, HOSTILE], [HOSTILE]]
-    assert page.lines == [HOSTILE]
+    assert page.tables[0].caption == name
+    assert page.tables[0].rows == [[name, name], [name, name], [name]]
+    assert page.lines == [name]
     assert text.count("<script") == 0

@@ -162,13 +162,8 @@ def fuzz(reader: str, inputs: int, minutes: float, seed: int, work: Path) -> Non
         return mutate(reader, content, rng, largest) if rng.random() < 0.75 else atheris.Mutate(content, largest)
 
     options = [
-        f"-seed={seed}",
-        f"-max_len={LARGEST}",
-        "-timeout=300",
-        "-rss_limit_mb=0",
-        "-verbosity=0",
-        "-len_control=0",
-    ]
+        f"-seed={seed}", f"-max_len={LARGEST}", "-timeout=300", "-rss_limit_mb=0", "-verbosity=0", "-len_control=0",
+    ]  # fmt: skip
     options += [
         f"-artifact_prefix={defects}/{reader}-{seed}-",
         "-report_slow_units=100000",

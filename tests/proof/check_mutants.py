@@ -1,237 +1,161 @@
-"""Breaks one line at a time, runs the tests that execute it, and names the changes that no test notices.
+"""Breaks Python functions, one change at a time, by mutmut, and names the changes that no test notices.
 
-    PYTHONPATH=tests python tests/proof/check_mutants.py --map  # once: which test executes which line
-    PYTHONPATH=tests python tests/proof/check_mutants.py --seed 20 --count 20 --json results.json
+    PYTHONPATH=tests python tests/proof/check_mutants.py --seed 20 --count 20 --folder lowprec/spec lowprec/plans
 
-Of each folder `--count` lines are drawn, and of each line one change. Each mutant runs in a copy of the repository. A
-survivor that `mutant_survivors.toml` explains counts apart: both ratios are printed. Exit status 1: a survivor that is
-not explained. Results in the file of `--json` are not repeated, so a run that was ended goes on.
+Of each folder `--count` mutants are drawn. They run in a copy of the repository, in which the explorer stands where an
+installed package has it: first the tests of their folder that execute the function, then, for what outlives those, all
+quick tests of the folders in `FOLDERS`, in a process of its own. Exit status 1: a survivor that `mutant_survivors.toml`
+does not explain, by its file and the lines of its diff.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
-import queue
+import os
 import random
+import shutil
+import subprocess
 import sys
 import tempfile
-import threading
+import tomllib
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from support.folders_of_tests import FOLDERS
+from mutmut.mutation.file_mutation import mutate_file_contents
+from mutmut.utils.format_utils import get_mutant_name
 from support.long_run import circumstances
-from support.mutants import python_mutants
-from support.mutants.line_map import GROUPS, LineMap, function_lines, make
-from support.mutants.mutant import Mutant, changed_lines, describe
-from support.mutants.python_runs import Result, Runner, chosen
-from support.mutants.recent_tests import recent_tests
-from support.mutants.survivors import explanation
-from support.paths import ROOT
+from support.paths import ROOT, TESTS
 
-FIRST = 1 / 8  # of the seconds of tests of a mutant: those that it meets first
-LEFT_OUT = ("lowprec/_native",)  # its Python text writes loops when the package is built
-
-
-def folders() -> list[str]:
-    """Return the folders with Python code, relative to the root."""
-    paths = [*(ROOT / "lowprec").rglob("*.py"), *(ROOT / "explorer").rglob("*.py")]
-    found = {path.parent.relative_to(ROOT).as_posix() for path in paths}
-    return sorted(name for name in found if name not in LEFT_OUT)
+FOLDERS = {  # folder of the package -> the folders of tests that test it, its own first
+    "spec": ["spec", "ops"], "reference": ["reference"], "teaching": ["teaching"], "arrays": ["arrays", "spec"],
+    "plans": ["spec", "ops"], "backends": ["backends", "native", "ops"], "loss": ["loss"], "onnx": ["onnx_models"],
+    "ops": ["ops", "torch_ops", "backends", "spec"], "conformance": ["conformance"], "cli": ["cli"],
+    "checkpoints": ["checkpoints", "proof"], "explorer": ["explorer"], "lowprec": ["native", "project"],
+}  # fmt: skip
+NOTICED = {1: "killed", 2: "killed", 3: "killed", 36: "killed by time", -24: "killed by time", -9: "killed by time"}
+NOT_NOTICED = (0, 5, 33)  # the tests passed, or none executes the function
+MUTMUT = [sys.executable, "-c", "from mutmut.__main__ import cli; cli()"]
+PATIENCE = 1800  # seconds of the second tests of a mutant
 
 
-def drawn(folder: str, seed: int, count: int) -> list[Mutant]:
-    """Draw lines of a folder's files, and one change of each."""
-    lines: dict[tuple[str, int], list[Mutant]] = {}
-    for path in sorted((ROOT / folder).glob("*.py")):
-        for mutant in python_mutants.find(path):
-            lines.setdefault((mutant.path, mutant.line), []).append(mutant)
-    generator = random.Random(f"{seed} {folder}")
-    places = generator.sample(sorted(lines), min(count, len(lines)))
-    return [generator.choice(lines[place]) for place in places]
+def sources() -> dict[str, list[Path]]:
+    """Return the Python files of each folder, relative to the root, as an installed package has them."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted([*(ROOT / "lowprec").rglob("*.py"), *(ROOT / "explorer").rglob("*.py")]):
+        name = path.relative_to(ROOT)
+        name = "lowprec" / name if name.parts[0] == "explorer" else name
+        if name.parent.name != "_native":  # its Python text writes loops when the package is built
+            found.setdefault(name.parent.as_posix(), []).append(name)
+    return found
 
 
-def test_groups(path: str) -> set[str]:
-    """Return the groups of tests that belong to a file."""
-    parts = path.split("/")
-    return FOLDERS.get(parts[1] if parts[0] == "lowprec" else parts[0], {"native"})  # the last: files of lowprec itself
+def here(name: Path) -> Path:
+    """Return where a file of the installed package is in the repository."""
+    return ROOT / (name.relative_to("lowprec") if name.parts[1] == "explorer" else name)
 
 
-class Tests:
-    """The tests of a mutant, in two parts: most mutants die in the first."""
-
-    def __init__(self, seconds: float, recent: Sequence[str] = ()) -> None:
-        self._map = LineMap()
-        self._seconds = seconds
-        self._recent = recent
-        self.refused: set[str] = set()  # tests that fail without a change too
-
-    def of(self, mutant: Mutant) -> tuple[list[str], list[str]]:
-        groups = test_groups(mutant.path)
-        around = function_lines(mutant.path, mutant.line)
-        last = mutant.line + mutant.before.count("\n")
-        found = self._map.tests_of_lines(mutant.path, None if around is None else range(mutant.line, last + 1))
-        if around is not None and len(found) < 5:  # such as a function whose result another test keeps
-            found = {**self._map.tests_of_lines(mutant.path, around), **found}
-        if not found:  # executed in a process of its own, or as the module is imported
-            found = self._map.tests_of_groups(groups)
-        found = {name: seconds for name, seconds in found.items() if name not in self.refused}
-        belonging = [*(f"tests/{group}/" for group in groups), mutant.path]  # its own doctests too
-        path = Path(mutant.path)
-        word = path.parent.name if path.stem == "__init__" else path.stem
-        first = chosen(found, belonging, FIRST * self._seconds, word)
-        order = chosen(found, belonging, self._seconds, word)
-        others = {name: seconds for name, seconds in self._map.tests_of_groups(groups).items() if name not in found}
-        more = chosen(others, belonging, self._seconds / 2, word)  # its value may be read in others
-        left_out = {*first, *self.refused}
-        return first, [
-            *self._recent_of(mutant.path, belonging),
-            *(name for name in (*order, *more) if name not in left_out),
-        ]
-
-    def _recent_of(self, path: str, belonging: Sequence[str]) -> list[str]:
-        """Return the recent tests of the part of the repository that a file is in, those that belong to it first."""
-        is_explorer = path.startswith("explorer/")
-        refused = {name.partition("[")[0] for name in self.refused}
-        names = [name for name in self._recent if name.startswith("tests/explorer/") == is_explorer]
-        return sorted(
-            (name for name in names if name not in refused), key=lambda name: not name.startswith(tuple(belonging))
-        )
+def copy_repository(folder: Path) -> None:
+    ignored = shutil.ignore_patterns("__pycache__", "_build", "*.c", "corpus")
+    for name in ("lowprec", "explorer", "tests", "docs", "benchmarks"):
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    shutil.copytree(ROOT / "explorer", folder / "lowprec/explorer", ignore=ignored)
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("*.py"), *ROOT.glob("*.toml")]:
+        shutil.copy(path, folder)
 
 
-def tried(mutant: Mutant, tests: Tests, runner: Runner, options: argparse.Namespace) -> Result:
-    """Run the tests of a mutant until one fails."""
-    patience = options.patience + options.seconds
-    parts = tests.of(mutant)
-    result = runner.run(mutant, parts[0], patience)
-    if result.end == "survived" and parts[1]:
-        more = runner.run(mutant, parts[1], patience)
-        result = more._replace(seconds=result.seconds + more.seconds, ran=result.ran + more.ran)
-    return result
+class Draw:
+    """The mutants drawn of one folder of the package, in a copy of the repository."""
 
+    def __init__(self, folder: str, files: list[Path], seed: int, count: int, copy: Path):
+        self.copy = copy
+        self.paths = {}  # of each mutant
+        self.functions = self.left_out = 0
+        for path in files:
+            text = here(path).read_text(encoding="utf-8")
+            nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+            self.functions += len(nodes)
+            taken = ([], ["staticmethod"], ["classmethod"])
+            self.left_out += sum([ast.unparse(one) for one in node.decorator_list] not in taken for node in nodes)
+            for name in mutate_file_contents(str(path), text).mutant_names:
+                self.paths[get_mutant_name(path, name)] = path
+        self.total = len(self.paths)
+        names = random.Random(f"{seed} {folder}").sample(sorted(self.paths), min(count, self.total))
+        self.paths = {name: self.paths[name] for name in names}
+        part = folder.split("/")[1] if "/" in folder else folder
+        own, *others = [f"tests/{name}" for name in FOLDERS[part]]
+        beside = own + folder.removeprefix(f"lowprec/{part}")  # a test stands where its module stands
+        self.tests = beside if (ROOT / beside).is_dir() else own
+        self.wider = [own, *others]
+        self.environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(copy / "mutants")}
 
-def key(mutant: Mutant) -> str:
-    """Return what a stored result is found by: the change, not its place."""
-    return json.dumps([mutant.path, *changed_lines(mutant, ROOT)])
+    def run(self, jobs: int) -> dict[str, str]:
+        """Return how each mutant ended."""
+        shutil.rmtree(self.copy / "mutants", ignore_errors=True)
+        (self.copy / "mutants").mkdir()  # at once: Python remembers that a folder of its path is missing
+        text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+        own = {"only_mutate": sorted({str(path) for path in self.paths.values()}),
+               "pytest_add_cli_args_test_selection": [self.tests]}  # fmt: skip
+        lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in own.items())
+        (self.copy / "pyproject.toml").write_text(text.replace("[tool.mutmut]\n", f"[tool.mutmut]\n{lines}"))
+        command = [*MUTMUT, "run", "--max-children", str(jobs), *self.paths]
+        done = subprocess.run(command, cwd=self.copy, env=self.environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError((done.stdout + done.stderr).rpartition("Running ")[2])
+        ends = {}
+        for name, path in self.paths.items():
+            code = json.loads((self.copy / f"mutants/{path}.meta").read_text())["exit_code_by_key"][name]
+            ends[name] = self._again(name) if code in NOT_NOTICED else NOTICED.get(code, "killed by a crash")
+        return ends
 
-
-def run_all(mutants: list[Mutant], tests: Tests, stored: dict[str, Any], options: argparse.Namespace) -> None:
-    """Try each mutant that has no result yet, two at a time; remove kills by tests that fail without a change."""
-    waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
-    left = [mutant for mutant in mutants if key(mutant) not in stored]
-    for mutant in left:
-        waiting.put(mutant)
-
-    def work(folder: Path) -> None:
-        runner = Runner(ROOT, folder)
+    def _again(self, name: str) -> str:
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *self.wider]
+        environment = {**self.environment, "MUTANT_UNDER_TEST": name}
         try:
-            while not waiting.empty():
-                mutant = waiting.get()
-                result = tried(mutant, tests, runner, options)
-                stored[key(mutant)] = [mutant, *result]
-                print(f"{result.end}: {describe(mutant, ROOT)}\n  {result.seconds:.1f} s, {result.test}", flush=True)
-                if options.json:
-                    options.json.write_text(json.dumps(stored, indent=0), encoding="utf-8")
-        finally:
-            runner.close()
+            done = subprocess.run(
+                command, cwd=self.copy / "mutants", env=environment, capture_output=True, timeout=PATIENCE, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return "killed by time"
+        return "killed" if done.returncode else "survived"
 
-    where = Path("/dev/shm") if Path("/dev/shm").is_dir() else Path(tempfile.gettempdir())
-    with tempfile.TemporaryDirectory(prefix="mutants-", dir=where) as temporary:
-        threads = [
-            threading.Thread(target=work, args=(Path(temporary) / str(number),))
-            for number in range(min(options.jobs, len(left)))
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        killers = sorted({row[3] for mutant in left if (row := stored.get(key(mutant))) and row[1] == "killed"})
-        if killers:
-            runner = Runner(ROOT, Path(temporary) / "unchanged")
-            result = runner.run(None, [name for name in killers if "::" in name], 1800, every=True)
-            runner.close()
-            tests.refused |= set(result.test.split(" ")) if result.end == "killed" else set()
-    for mutant in left:
-        if stored.get(key(mutant), [0, 0, 0, None])[3] in tests.refused:
-            del stored[key(mutant)]
-
-
-def table(mutants: dict[str, list[Mutant]], stored: dict[str, Any]) -> list[Mutant]:
-    """Print what became of the mutants of each folder; return the survivors that nothing explains."""
-    total: Counter[str] = Counter()
-    unexplained = []
-    print("\nfolder: drawn, killed (of them by time), survived and explained, survived")
-    for folder, drawn_there in mutants.items():
-        counts: Counter[str] = Counter()
-        for mutant in drawn_there:
-            if key(mutant) not in stored:
-                continue
-            end = stored[key(mutant)][1]
-            counts["drawn"] += 1
-            counts["time"] += end == "killed by time"
-            if end.startswith("killed"):
-                counts["killed"] += 1
-            elif explanation(mutant, ROOT):
-                counts["explained"] += 1
-            else:
-                unexplained.append(mutant)
-        total += counts
-        print(f"{folder}: {_row(counts)}")
-    print(f"all: {_row(total)}")
-    if total["drawn"]:
-        changing = total["drawn"] - total["explained"]
-        print(f"killed: {total['killed'] / total['drawn']:.1%} of all drawn, "
-              f"{total['killed'] / max(changing, 1):.1%} of those that nothing explains")  # fmt: skip
-    return unexplained
-
-
-def _row(counts: Counter[str]) -> str:
-    survived = counts["drawn"] - counts["killed"] - counts["explained"]
-    return f"{counts['drawn']}, {counts['killed']} ({counts['time']}), {counts['explained']}, {survived}"
+    def change(self, name: str) -> tuple[str, str, str]:
+        """Return the file of a mutant in the repository, and the lines before and after the change."""
+        command = [*MUTMUT, "show", name]
+        text = subprocess.run(command, cwd=self.copy, env=self.environment, capture_output=True, text=True, check=True)
+        diff = [line for line in text.stdout.splitlines() if not line.startswith(("---", "+++", "#"))]
+        before, after = (" ".join(line[1:].strip() for line in diff if line[:1] == sign) for sign in "-+")
+        return here(self.paths[name]).relative_to(ROOT).as_posix(), before, after
 
 
 def main() -> int:
-    """Return the exit status."""
+    folders = sources()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=20, help="of the draw")
-    parser.add_argument("--count", type=int, default=20, help="lines to draw of each folder")
-    parser.add_argument("--folder", nargs="+", choices=folders(), metavar="FOLDER", help="instead of all folders")
-    parser.add_argument("--json", type=Path, help="where results are kept, and taken from")
-    parser.add_argument("--again", action="store_true", help="try those anew that survived")
-    parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
-    parser.add_argument("--seconds", type=float, default=60, help="of the tests of a mutant, as the map measured them")
-    parser.add_argument("--patience", type=float, default=120, help="seconds beyond those: then it is killed by time")
-    parser.add_argument("--since", metavar="COMMIT", help="tests written or changed since then come early")
-    parser.add_argument("--map", nargs="*", metavar="GROUP", help="run groups under coverage")
-    parser.add_argument("--marks", default="not slow", help="pytest's -m of --map")
-    options = parser.parse_args()
-    if options.map is not None:
-        for group in options.map or GROUPS:
-            make(group, options.marks)
-        return 0
-    stored: dict[str, Any] = {}
-    if options.json and options.json.is_file():
-        stored = json.loads(options.json.read_text(encoding="utf-8"))
-    if options.again:
-        stored = {name: row for name, row in stored.items() if row[1].startswith("killed")}
-    mutants = {folder: drawn(folder, options.seed, options.count) for folder in options.folder or folders()}
-    flat = [mutant for of_folder in mutants.values() for mutant in of_folder]
-    print(f"seed {options.seed}: {len(flat)} mutants of {len(mutants)} folders", flush=True)
-    tests = Tests(options.seconds, recent_tests(options.since) if options.since else ())
-    run_all(flat, tests, stored, options)
-    if tests.refused:
-        print("these fail without a change too, so their mutants ran again without them:", *sorted(tests.refused))
-        run_all(flat, tests, stored, options)
-    if options.json:
-        options.json.write_text(json.dumps(stored, indent=0), encoding="utf-8")
-    unexplained = table(mutants, stored)
-    for mutant in unexplained:
-        print(f"{stored[key(mutant)][1]}, not explained: {describe(mutant, ROOT)}")
-    print(circumstances())
-    return 1 if unexplained else 0
+    parser.add_argument("--seed", type=int, default=20, help="of the draw; default: %(default)s")
+    parser.add_argument("--count", type=int, default=20, help="mutants of each folder; default: %(default)s")
+    parser.add_argument("--folder", nargs="+", choices=sorted(folders), metavar="FOLDER", help="instead of all folders")
+    parser.add_argument("--jobs", type=int, default=2, help="mutants at a time; default: %(default)s")
+    arguments = parser.parse_args()
+    rows = tomllib.loads((TESTS / "proof/mutant_survivors.toml").read_text(encoding="utf-8"))["survivor"]
+    reasons = {(row["path"], row["before"], row["after"]): row["reason"] for row in rows}
+    total: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix="mutants-") as name:
+        copy_repository(Path(name))
+        for folder in arguments.folder or folders:
+            draw = Draw(folder, folders[folder], arguments.seed, arguments.count, Path(name))
+            ends: Counter[str] = Counter(drawn=len(draw.paths), mutants=draw.total)
+            ends.update({"functions": draw.functions, "decorated and left out": draw.left_out})
+            for mutant, end in draw.run(arguments.jobs).items() if draw.paths else ():
+                if end == "survived":
+                    change = draw.change(mutant)
+                    end += " with a reason" if change in reasons else ""
+                    print(f"{end}: {mutant}\n  - {change[1]}\n  + {change[2]}\n  {reasons.get(change, '')}", flush=True)
+                ends[end] += 1
+            print(f"{folder}: {dict(ends)}", flush=True)
+            total += ends
+    print(f"seed {arguments.seed}: {dict(total)}\n{circumstances()}")
+    return 1 if total["survived"] else 0
 
 
 if __name__ == "__main__":

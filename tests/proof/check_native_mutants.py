@@ -2,36 +2,676 @@
 
     PYTHONPATH=tests python tests/proof/check_native_mutants.py --seed 20 --draw 30
 
-All mutants that are drawn stand in one build of a copy of the repository (native_choice.py), each chosen by an
-environment variable. A mutant is killed by a test that fails, by a crash, or by tests that do not end; one that its
-file's tests let live has to outlive wider ones. The survivors are printed, and the exit status is 1 where one of them
-is not explained in `mutant_survivors.toml`.
+All mutants that are drawn stand in one build of a copy of the repository: `a < b` becomes
+`(lowprec_mutant == 17 ? (a <= b) : (a < b))` in C, and the same as a conditional expression in Cython; an environment
+variable chooses. A mutant is killed by a test that fails, by a crash, or by tests that do not end; one that its file's
+tests let live has to outlive wider ones. The survivors are printed, and the exit status is 1 where one of them is not
+explained in `mutant_survivors_native.toml`.
 """
 
 from __future__ import annotations
 
 import argparse
+import bisect
 import collections
+import contextlib
+import ctypes
+import fnmatch
+import os
 import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
 import sys
+import sysconfig
 import tempfile
+import time
+import tomllib
+import traceback
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple, NoReturn
 
+import numpy
+import pytest
 from support.long_run import circumstances
-from support.mutants.mutant import Mutant, describe
-from support.mutants.native_choice import places
-from support.mutants.native_mutants import find, is_cython, sources
-from support.mutants.native_processes import Result, Task, run_tasks
-from support.mutants.native_runs import WIDER, build, tests_of
-from support.mutants.survivors import explanation
 from support.paths import ROOT
+
+
+class Mutant(NamedTuple):
+    """One change: at `start` of the text of a file, `before` becomes `after`."""
+
+    path: str  # relative to the root of the repository, with forward slashes
+    start: int
+    before: str  # may span lines
+    after: str
+
+    def change(self) -> tuple[str, str, str]:
+        """Return the file, and the line (or lines) before and after the change, without indentation."""
+        text = (ROOT / self.path).read_text(encoding="utf-8")
+        end = self.start + len(self.before)
+        first, last = text.rfind("\n", 0, self.start) + 1, text.index("\n", end)
+        lines = text[first:last], text[first : self.start] + self.after + text[end:last]
+        before, after = (" ".join(map(str.strip, line.splitlines())) for line in lines)
+        return self.path, before, after
+
+    def __str__(self) -> str:
+        path, before, after = self.change()
+        return f"{path}\n  - {before}\n  + {after}"
+
+
+CYTHON_SUFFIXES = (".pyx", ".pxi", ".pxd", ".pxi.in")
+
+_NUMBER = (
+    r"0[xX][0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?(?:p[+-]?\d+)?[uUlLfF]*|(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?[uUlLfF]*"
+)
+_OPERATOR = r"<<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||//=|//|\*\*|[-+*/%&|^]=|[^\sA-Za-z_0-9]"
+_C = re.compile(
+    r"(?P<skip>/\*.*?\*/|//[^\n]*|(?m:^[ \t]*\#(?:[^\n\\]|\\.)*)|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')"
+    rf"|(?P<number>{_NUMBER})|(?P<name>[A-Za-z_]\w*)|(?P<operator>{_OPERATOR})",
+    re.DOTALL,
+)
+_CYTHON = re.compile(
+    r"(?P<skip>\{\{#.*?\}\}|\#[^\n]*|\"\"\".*?\"\"\"|[fr]?\"(?:[^\"\\\n]|\\.)*\")"
+    r"|(?P<line>(?m:^[ \t]*\{\{[^\n]*$)|\n)"
+    rf"|(?P<name>\{{\{{.*?\}}\}}|[A-Za-z_]\w*)|(?P<number>{_NUMBER})|(?P<operator>{_OPERATOR})",
+    re.DOTALL,
+)
+
+# A space on each side tells an operator of two operands from a sign, an address or a pointer.
+_SPACED = {
+    "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&", "+": "-", "-": "+",
+    "<<": ">>", ">>": "<<", "&": "|", "|": "&", "^": "|", "and": "or", "or": "and",
+}  # fmt: skip
+_NAMES = [
+    ("_CMP_LT_", "_CMP_LE_"), ("_CMP_LE_", "_CMP_LT_"), ("_CMP_GT_", "_CMP_GE_"), ("_CMP_GE_", "_CMP_GT_"),
+    ("_MM_CMPINT_LT", "_MM_CMPINT_LE"), ("_MM_FROUND_TO_ZERO", "_MM_FROUND_TO_NEAREST_INT"),
+    ("_MM_FROUND_TO_NEAREST_INT", "_MM_FROUND_TO_ZERO"), ("unpacklo", "unpackhi"), ("_cmplt_", "_cmple_"),
+    ("_cmple_", "_cmplt_"), ("_cmpgt_", "_cmpge_"), ("_cmpge_", "_cmpgt_"), ("_cmpeq_", "_cmpneq_"), ("_min_", "_max_"),
+    ("_max_", "_min_"), ("_add_", "_sub_"), ("_sub_", "_add_"), ("_srli_", "_srai_"), ("_srai_", "_srli_"),
+]  # fmt: skip
+_CONSTANT_BLOCK = re.compile(r"(?:cdef|ctypedef) (?:enum|struct|union|extern)\b")
+_HEADER = re.compile(r"(?:cdef|cpdef|def|class|ctypedef|from|cimport|import|include|DEF|global)\b")
+
+
+class Token(NamedTuple):
+    """One token; `line` is the end of a statement of Cython, or a line of a template."""
+
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """The place after it."""
+        return self.start + len(self.text)
+
+
+def is_cython(path: Path) -> bool:
+    """Whether a file is Cython, or a template of it."""
+    return path.name.endswith(CYTHON_SUFFIXES)
+
+
+def tokens_of(text: str, cython: bool) -> list[Token]:
+    """Return the tokens, without comments and strings; in Cython, the ends of lines outside brackets are tokens."""
+    found = []
+    depth = 0
+    for match in (_CYTHON if cython else _C).finditer(text):
+        kind, word = match.lastgroup or "", match.group()
+        if kind == "operator":
+            depth += (word in "([{") - (word in ")]}")
+        if kind == "line" and word == "\n" and depth:
+            continue
+        if kind == "skip":  # its place stays known: what it stands between is not one expression
+            kind = "text" if word[0] in "\"'fr" else ""
+        if kind:
+            found.append(Token(kind, word, match.start()))
+    return found
+
+
+def _spaced(text: str, token: Token) -> bool:
+    return text[token.start - 1].isspace() and text[token.end : token.end + 1].isspace()
+
+
+def changed_number(number: str) -> str | None:
+    """Return a constant with its last bit flipped (hexadecimal), one more (decimal), or doubled (floating point)."""
+    body = number.rstrip("uUlL")
+    suffix = number[len(body) :]
+    if body[:2] in ("0x", "0X"):
+        if "p" in body:
+            mantissa, exponent = body.rstrip("fF").split("p")
+            return f"{mantissa}p{int(exponent) + 1}{'f' if body[-1] in 'fF' else ''}"
+        digit = int(body[-1], 16) ^ 1
+        return body[:-1] + f"{digit:x}" + suffix
+    if re.fullmatch(r"\d+", body):
+        return f"{int(body) + 1}{suffix}"
+    value = body.rstrip("fF")
+    return f"{2 * float(value) or 1.0}{body[len(value) :]}"
+
+
+def _changes(text: str, tokens: list[Token], at: int, cython: bool) -> list[tuple[Token, str]]:
+    """Return the changes of one token: what is replaced, and by what."""
+    token = tokens[at]
+    before = tokens[at - 1] if at else Token("line", "", 0)
+    after = tokens[at + 1] if at + 1 < len(tokens) else Token("line", "", len(text))
+    if token.kind == "number":
+        alone = before.text == "[" and after.text == "]"  # the length of an array, most often
+        changed = None if alone or before.text in ("case", "except") else changed_number(token.text)
+        return [(token, changed)] if changed else []
+    if token.text in _SPACED and _spaced(text, token) and before.kind != "line":
+        return [(token, _SPACED[token.text])]
+    if token.kind == "name":
+        if token.text == "not" and after.text != "None" and before.text != "is" and after.text != "in":
+            return [(Token("name", text[token.start : after.start], token.start), "")]
+        if token.text in ("if", "elif") and cython and before.kind == "line":
+            return _removed_check(text, tokens, at + 1, ":", "0")
+        if token.text == "if" and not cython and after.text == "(":
+            return _removed_check(text, tokens, at + 2, ")", "0")
+        if not cython and token.text.startswith(("_mm", "_MM", "_CMP")):
+            for old, new in _NAMES:
+                if old in token.text and not token.text.endswith(("_ps", "_pd")):
+                    return [(token, token.text.replace(old, new))]
+        return []
+    if token.text == "!" and after.kind in ("name", "operator"):
+        return [(token, "")]
+    if token.text == "~" or (
+        token.text == "-" and not _spaced(text, token) and before.text in ("(", ",", "=", "return", "?", ":", "*", "+")
+    ):
+        return [(token, "")]
+    return []
+
+
+def _removed_check(text: str, tokens: list[Token], first: int, end: str, by: str) -> list[tuple[Token, str]]:
+    depth = 0
+    for token in tokens[first:]:
+        if token.text == end and depth == 0:
+            start = tokens[first].start
+            return [(Token("name", text[start : token.start], start), by)]
+        if token.kind == "line" and token.text == "\n":
+            return []
+        depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
+    return []
+
+
+def _excluded(text: str, tokens: list[Token], cython: bool) -> list[tuple[int, int]]:
+    """Return the parts that hold no expression: declarations, the headers of functions, casts, attributes."""
+    parts = []
+    if not cython:
+        parts += [m.span() for m in re.finditer(r"__attribute__\(\(.*?\)\)|__declspec\(.*?\)", text)]
+        parts += [m.span() for m in re.finditer(r"typedef (?:struct|enum|union)[^{;]*\{.*?\}[^;]*;", text, re.DOTALL)]
+        parts += [m.span() for m in re.finditer(r"(?m)^(?:static )?const \w+ \w+\[.*?\};", text, re.DOTALL)]
+        parts += [m.span() for m in re.finditer(r"\benum\s*\{.*?\}", text, re.DOTALL)]
+        return parts
+    for match in re.finditer(r"<(?:const )?\w+(?: \*+)?>", text):  # casts
+        parts.append(match.span())
+    starts = [0, *(at + 1 for at, token in enumerate(tokens) if token.kind == "line")]
+    hidden = -1  # the indentation of a declaration whose body has no expressions
+    for first, after in zip(starts, [*starts[1:], len(tokens)], strict=True):
+        line = tokens[first:after]
+        if not line or line[0].kind == "line":
+            continue
+        begin, end = line[0].start, line[-1].end
+        indentation = begin - (text.rfind("\n", 0, begin) + 1)
+        hidden = hidden if hidden >= 0 and indentation > hidden else -1
+        source = text[begin:end].strip()
+        if hidden < 0 and _CONSTANT_BLOCK.match(source):
+            hidden = indentation
+        declares = source.startswith("cdef") and not source.endswith(":")
+        if hidden >= 0 or (declares and "=" not in source) or (not declares and _HEADER.match(source)):
+            parts.append((begin, end))
+    return parts
+
+
+def find(path: Path) -> list[Mutant]:
+    """Return the mutants of a file, in its order."""
+    text = path.read_text(encoding="utf-8")
+    cython = is_cython(path)
+    tokens = tokens_of(text, cython)
+    excluded = _excluded(text, tokens, cython)
+    found = []
+    for at, token in enumerate(tokens):
+        if any(start <= token.start < end for start, end in excluded):
+            continue
+        for replaced, by in _changes(text, tokens, at, cython):
+            found.append(Mutant(path.relative_to(ROOT).as_posix(), replaced.start, replaced.text, by))
+    return found
+
+
+def sources() -> dict[str, list[Path]]:
+    """Return the files with mutants by the kind of their text; what a template writes is not among them."""
+    native = ROOT / "lowprec/_native"
+    written = {path.with_suffix("") for path in native.glob("*.pxi.in")}
+    cython = [path for path in sorted(native.iterdir()) if is_cython(path) and path not in written]
+    return {
+        "lowprec/_native/*.h": sorted(native.rglob("*.h")),
+        "lowprec/_native/*.pxi": cython,
+        "lowprec/*.pyx": sorted((ROOT / "lowprec").glob("*.pyx")),
+    }
+
+
+VARIABLE = "lowprec_mutant"
+HEADER = f"""/* The number of the mutant in use, from the environment, when a module is loaded. */
+#include <stdlib.h>
+int {VARIABLE}; /* found by its name where a process chooses another (native_processes.py) */
+__attribute__((constructor)) static void {VARIABLE}_chosen(void) {{
+    const char *number = getenv("LOWPREC_MUTANT");
+    {VARIABLE} = number ? atoi(number) : 0;
+}}
+"""
+DECLARATION = f"cdef extern from * nogil:\n    int {VARIABLE}\n"
+
+_ASSIGNMENT = re.compile(r"(?:[-+*/%&|^]|//|<<|>>)?=\Z")
+_CONSTANT_ARGUMENTS = re.compile(r"_mm|_MM|LP_|__builtin|[A-Z][A-Z0-9_]+\Z")
+_C_ENDS = {";", "{", "}", ",", "?", ":", "return", "else", "do", "case"}
+_CYTHON_ENDS = {",", ":", "return", "if", "elif", "else", "for", "while", "raise", "yield", "lambda", "assert", "with"}
+
+
+class Place(NamedTuple):
+    """The expression that holds a change."""
+
+    start: int
+    end: int
+
+
+def _matching(tokens: list[Token], at: int, step: int) -> int:
+    depth = 0
+    while 0 <= at < len(tokens):
+        depth += (tokens[at].text in ("(", "[", "{")) - (tokens[at].text in (")", "]", "}"))
+        if depth == 0:
+            return at
+        at += step
+    return at
+
+
+def _ends(tokens: list[Token], at: int, cython: bool) -> bool:
+    token = tokens[at]
+    if token.kind == "line" or _ASSIGNMENT.match(token.text):
+        return True
+    if cython and token.text == "in":  # of a loop, not of a comparison
+        return any(before.text == "for" for before in tokens[max(0, at - 6) : at])
+    return token.kind != "text" and token.text in (_CYTHON_ENDS if cython else _C_ENDS)
+
+
+def _constant_call(tokens: list[Token], at: int) -> int | None:
+    """Return where the call begins whose arguments hold a place, if it is one of an intrinsic or of a macro."""
+    while at > 0 and tokens[at].text not in (";", "{", "}", "["):
+        if tokens[at].text == "(":
+            return at - 1 if _CONSTANT_ARGUMENTS.match(tokens[at - 1].text) else None
+        at = _matching(tokens, at, -1) - 1 if tokens[at].text in (")", "]") else at - 1
+    return None
+
+
+def expression_around(tokens: list[Token], first: int, last: int, cython: bool) -> Place | None:
+    """Return the whole expression around some tokens, whose value may be chosen while the program runs.
+
+    The arguments of intrinsics and of macros may have to be constants: the expression is the one around the call.
+    """
+    call = None if cython else _constant_call(tokens, first - 1)
+    if call is not None:
+        return expression_around(tokens, call, _matching(tokens, call + 1, 1), cython)
+    at = first - 1
+    while at >= 0 and not _ends(tokens, at, cython) and tokens[at].text not in ("(", "[", "{"):
+        if tokens[at].text in (")", "]"):
+            opening = _matching(tokens, at, -1)
+            if not cython and tokens[opening - 1].text in ("if", "for", "while", "switch"):
+                break
+            at = opening
+        at -= 1
+    start = at + 1
+    at = last + 1
+    while at < len(tokens) and not _ends(tokens, at, cython) and tokens[at].text not in (")", "]", "}"):
+        at = _matching(tokens, at, 1) + 1 if tokens[at].text in ("(", "[", "{") else at + 1
+    if at == len(tokens) or start > first or at <= last or (tokens[at].kind != "line" and "=" in tokens[at].text):
+        return None
+    return Place(tokens[start].start, tokens[at - 1].end)
+
+
+def places(text: str, mutants: list[Mutant], cython: bool) -> dict[Mutant, Place]:
+    """Return the expression of each mutant; those that have none, or one that overlaps an earlier, are left out."""
+    tokens = tokens_of(text, cython)
+    starts = [token.start for token in tokens]
+    found: dict[Mutant, Place] = {}
+    for mutant in mutants:
+        end = mutant.start + len(mutant.before.rstrip())
+        first, last = bisect.bisect_left(starts, mutant.start), bisect.bisect_left(starts, end) - 1
+        place = expression_around(tokens, first, last, cython)
+        if place is None or place.start > mutant.start or place.end < end:
+            continue
+        if all(place == other or place.end <= other.start or other.end <= place.start for other in found.values()):
+            found[mutant] = place
+    return found
+
+
+def text_with_choices(text: str, numbers: dict[Mutant, int], cython: bool) -> str:
+    """Return the text of a file in which the variable chooses between the mutants, by their numbers."""
+    by_place: dict[Place, list[Mutant]] = {}
+    for mutant, place in places(text, list(numbers), cython).items():
+        by_place.setdefault(place, []).append(mutant)
+    for place in sorted(by_place, reverse=True):
+        whole = text[place.start : place.end]
+        chosen = f"({whole})"
+        for mutant in by_place[place]:
+            start = mutant.start - place.start
+            changed = whole[:start] + mutant.after + whole[start + len(mutant.before) :]
+            test = f"{VARIABLE} == {numbers[mutant]}"
+            chosen = f"(({changed}) if {test} else {chosen})" if cython else f"({test} ? ({changed}) : {chosen})"
+        text = text[: place.start] + chosen + text[place.end :]
+    return text
+
+
+MODULES = ("_native.tier_v4", "_native.tier_v3", "_native.tier_base", "_kernels")
+COPIED = ("lowprec", "tests", "setup.py", "conftest.py", "pyproject.toml", "README.md", "docs")
+FLAGS = ["-O1", "-include", "mutant_choice.h"]
+BUILD = f"""
+import runpy
+setup = runpy.run_path("setup.py", run_name="setup")
+setup["GNU_FLAGS"][0:1] = {FLAGS}
+modules = [module for module in setup["modules"]() if module.name.removeprefix("lowprec.") in {MODULES}]
+setup["setup"](
+    name="lowprec", py_modules=[], packages=[], cmdclass={{"build_ext": setup["BuildKernels"]}}, ext_modules=modules,
+    script_args=["build_ext", "--inplace"],
+)
+"""
+
+# The tests of a file: those of the first pattern that it matches. The quick ones come first, and the first failure ends
+# a run.
+_CASTS = [
+    "tests/ops/cast/test_cast_layouts.py", "tests/native/test_programs.py", "tests/spec/test_packing.py",
+    "tests/ops/cast/test_cast_sweeps.py", "tests/native/test_fused_loops.py",
+]  # fmt: skip
+_BLOCKS = ["tests/ops/blocks/test_whole_blocks.py", "tests/ops/blocks/test_mx.py", "tests/ops/blocks/test_nvfp4.py"]
+_QUOTIENTS = [
+    "tests/ops/quantize/test_quotients.py", "tests/native/test_fused_scales.py",
+    "tests/ops/quantize/test_quantize_layouts.py",
+]  # fmt: skip
+_ROUNDINGS = ["tests/native/test_rounding_loops.py", "tests/native/test_stochastic_loops.py"]
+_ERRORS = [
+    "tests/loss/test_error_stats.py", "tests/loss/test_scaled_stats.py", "tests/ops/quantize/test_quantize_errors.py",
+]  # fmt: skip
+_CALLS = [
+    "tests/backends/test_known_calls.py", "tests/backends/test_known_calls_refused.py",
+    "tests/ops/quantize/test_scale_layouts_fused.py",
+]  # fmt: skip
+_THREADS = [
+    "tests/native/test_threads.py",
+    "tests/native/test_stream_output.py",
+    "tests/native/test_prefetch_choice.py",
+]
+TESTS = {
+    "*/vector_kernels/round.h": [*_ROUNDINGS, "tests/ops/cast/test_rounding_against_peers.py"],
+    "*/vector_kernels/packing.h": ["tests/spec/test_packing.py", "tests/native/test_vector_loops.py"],
+    "*/vector_kernels/mx_nvfp4_blocks.h": [*_BLOCKS, "tests/native/test_block_loops.py"],
+    "*/vector_kernels/quantize.h": _QUOTIENTS,
+    "*/instruction_sets/*": [*_CASTS, *_QUOTIENTS],
+    "*/philox.h": ["tests/reference/test_philox.py", *_ROUNDINGS, *_BLOCKS],
+    "*rounding*": _ROUNDINGS,
+    "*/scalar_kernels.h": [*_CASTS, *_ROUNDINGS, *_QUOTIENTS, "tests/spec/test_convertible_formats.py"],
+    "*/scalar_block_kernels.h": _BLOCKS,
+    "*/block_*.pxi*": [*_BLOCKS, "tests/ops/blocks/test_block_arguments.py"],
+    "*/blocks.pxi": [*_BLOCKS, "tests/ops/blocks/test_block_arguments.py", "tests/native/test_block_loops.py"],
+    "*/ggml_*": ["tests/native/test_block_loops.py"],
+    "*/error_*": _ERRORS,
+    "*/compare_arrays.pxi": _ERRORS,
+    "*/range*": [
+        "tests/ops/quantize/test_scales.py",
+        "tests/ops/quantize/test_dynamic_quantize.py",
+        "tests/ops/blocks/test_nvfp4.py",
+    ],
+    "*/torch_tensors.pxi": ["tests/backends/test_small_calls.py", "tests/arrays/test_torch_tensor_kinds.py"],
+    "*/call_cache.pxi": [
+        "tests/native/test_entry_points.py",
+        "tests/backends/test_small_calls.py",
+        *_CALLS,
+        "tests/backends/test_known_scales.py",
+        *_QUOTIENTS,
+    ],
+    "*/array_calls.pxi": ["tests/backends/test_known_scales.py"],
+    "*/scale*": [*_QUOTIENTS, *_CALLS],
+    "*/repeat_scales.pxi": [*_QUOTIENTS, *_CALLS],
+    "*/streaming_*": [*_THREADS, *_CASTS],
+    "*/programs.pxi": [*_THREADS, *_CASTS, *_QUOTIENTS],
+    "*/dense_arrays.pxi": [*_THREADS, *_CASTS, *_QUOTIENTS],
+    "*/random_numbers.pxi": ["tests/reference/test_philox.py", *_ROUNDINGS],
+    "*/_kernels.pyx": ["tests/native/test_entry_points.py", *_CASTS, "tests/native/test_build_info.py"],
+    "*": [*_CASTS, *_QUOTIENTS, *_ROUNDINGS],
+}
+# What a mutant that outlives those has to outlive too.
+WIDER = sorted({name for tests in TESTS.values() for name in tests})
+
+
+def tests_of(path: str) -> list[str]:
+    """Return the tests of a file."""
+    return next(tests for pattern, tests in TESTS.items() if fnmatch.fnmatch(path, pattern))
+
+
+def _numbers_in_message(message: str, folder: Path) -> set[int]:
+    """Return the numbers of the mutants in the lines that a compiler names."""
+    numbers: set[int] = set()
+    for name, line in set(re.findall(r"(?m)([\w./-]+\.(?:h|pxi|pyx|pxd|c)):(\d+)", message)):
+        path = Path(name) if name.startswith("/") else folder / name
+        if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
+            continue
+        lines = path.read_text(encoding="utf-8").splitlines()
+        near = lines[int(line) - 1 : int(line)] if path.suffix == ".c" else lines[max(0, int(line) - 3) : int(line) + 2]
+        numbers |= {int(number, 0) for number in re.findall(rf"{VARIABLE} == (\w+)", " ".join(near))}
+    return numbers
+
+
+def build(folder: Path, mutants: list[Mutant]) -> dict[Mutant, int]:
+    """Build a copy in an empty folder; return the numbers of the mutants that it has.
+
+    Those whose choice does not compile are left out, as are those of text that no module has here.
+    """
+    numbers = {mutant: number for number, mutant in enumerate(mutants, 1)}
+    ignored = shutil.ignore_patterns("__pycache__", "explorer", "*.so.debug")
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=None if name == "lowprec" else ignored)
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    (folder / "lowprec/_native/mutant_choice.h").write_text(HEADER, encoding="utf-8")
+    while True:
+        for name in {mutant.path for mutant in mutants}:
+            own = {mutant: number for mutant, number in numbers.items() if mutant.path == name}
+            text = (ROOT / name).read_text(encoding="utf-8")
+            (folder / name).write_text(text_with_choices(text, own, is_cython(Path(name))), encoding="utf-8")
+        for module in MODULES:
+            path = folder / f"lowprec/{module.replace('.', '/')}.pyx"
+            text = path.read_text(encoding="utf-8")
+            first = text.index("\n", text.index('"""', 3)) + 1
+            if DECLARATION not in text:
+                path.write_text(text[:first] + DECLARATION + text[first:], encoding="utf-8")
+        # cythonize() compares times, and a copy keeps those of the files it is made from
+        for written in [*folder.glob("lowprec/**/tier_*.c"), folder / "lowprec/_kernels.c"]:
+            written.unlink(missing_ok=True)
+        done = subprocess.run([sys.executable, "-c", BUILD], cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            break
+        refused = _numbers_in_message(done.stdout + done.stderr, folder) & set(numbers.values())
+        if not refused:
+            raise RuntimeError(f"the build with mutants failed:\n{(done.stdout + done.stderr)[-4000:]}")
+        print(f"left out, since their choice does not compile: {sorted(refused)}", flush=True)
+        numbers = {mutant: number for mutant, number in numbers.items() if number not in refused}
+    compiled = _compiled_numbers(folder)
+    return {mutant: number for mutant, number in numbers.items() if number in compiled}
+
+
+def _compiled_numbers(folder: Path) -> set[int]:
+    """Return the numbers that are left after the preprocessor: other platforms' text has gone."""
+    numbers: set[int] = set()
+    flags = {"_native.tier_v4": ["-march=x86-64-v4"], "_native.tier_v3": ["-march=x86-64-v3"], "_kernels": ["-fopenmp"]}
+    for module in MODULES:
+        folders = ["-Ilowprec/_native", f"-I{numpy.get_include()}", f"-I{sysconfig.get_path('include')}"]
+        source = f"lowprec/{module.replace('.', '/')}.c"
+        text = subprocess.run(
+            ["gcc", "-E", "-P", "-O1", *folders, *flags.get(module, []), source],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        numbers |= {int(number.rstrip("uUlL"), 0) for number in re.findall(rf"{VARIABLE} == (\w+)", text)}
+    return numbers
+
+
+class Task(NamedTuple):
+    """A mutant and its tests.
+
+    After `limit` seconds of a core no further test begins. A test that is then not at its end for three times as long,
+    or that only waits for thirty times as long, is taken to have none.
+    """
+
+    number: int  # 0: none
+    tests: list[str]  # folders, files or tests, in their order
+    limit: int
+
+
+class Result(NamedTuple):
+    """How the tests ended: `killed`, `killed by a signal`, `killed by time` or `survived`."""
+
+    end: str
+    seconds: float
+    test: str  # that failed
+
+
+Report = Callable[[Task, Result], list[Task]]
+"""What is called with each result; it returns the tasks that follow from it."""
+
+
+class _Child(NamedTuple):
+    task: Task
+    began: float
+    log: Path
+
+
+class ForkedRuns:
+    """A plugin of pytest: where its tests would run, it runs those of each task in a process of its own."""
+
+    def __init__(self, folder: Path, tasks: list[Task], jobs: int, report: Report):
+        self.folder, self.tasks, self.jobs, self.report = folder, tasks, jobs, report
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run every task."""
+        if session.testsfailed:
+            raise session.Interrupted("the tests cannot be collected")
+        _end_idle_threads()
+        waiting = list(self.tasks)
+        running: dict[int, _Child] = {}
+        while waiting or running:
+            while waiting and len(running) < self.jobs:
+                task = waiting.pop(0)
+                log = self.folder / f"mutant-{task.number}.log"
+                child = os.fork()
+                if child == 0:
+                    self._run(session, task, log)
+                running[child] = _Child(task, time.monotonic(), log)
+            for child in list(running):
+                result = self._result(child, running[child])
+                if result is not None:
+                    waiting += self.report(running.pop(child).task, result)
+            time.sleep(0.02)
+        return True
+
+    def _result(self, process: int, child: _Child) -> Result | None:
+        done, status = os.waitpid(process, os.WNOHANG)
+        seconds = time.monotonic() - child.began
+        if not done:
+            if seconds < 30 * child.task.limit:
+                return None
+            os.killpg(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+            return Result("killed by time", seconds, "")
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            if number == signal.SIGXCPU:
+                return Result("killed by time", seconds, "")
+            return Result("killed by a signal", seconds, signal.Signals(number).name)
+        if os.WEXITSTATUS(status) == 0:
+            return Result("survived", seconds, "")
+        text = child.log.read_text(encoding="utf-8", errors="replace")
+        if os.WEXITSTATUS(status) != 1:  # no test failed: the run itself did
+            raise RuntimeError(f"the tests of mutant {child.task.number} did not run:\n{text[-2000:]}")
+        return Result("killed", seconds, text.rpartition("FAILED ")[2].strip())
+
+    def _run(self, session: pytest.Session, task: Task, log: Path) -> NoReturn:
+        status = 2
+        try:
+            os.setpgid(0, 0)
+            resource.setrlimit(resource.RLIMIT_CPU, (4 * task.limit, 4 * task.limit + 5))
+            file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(file, 1)
+            os.dup2(file, 2)
+            choose(task.number)
+            if "lowprec.backends.threads" in sys.modules:  # _end_idle_threads() has made OpenMP fit to start anew
+                sys.modules["lowprec.backends.threads"].__dict__["_forked"] = False
+            found = [item for test in task.tests for item in session.items if belongs(item.nodeid, test)]
+            items = list(dict.fromkeys(found))
+            session.config.pluginmanager.register(_FirstFailure())
+            for at, item in enumerate(items):
+                if time.process_time() > task.limit:
+                    break
+                following = items[at + 1] if at + 1 < len(items) else None
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            status = 0 if items else 3
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+
+
+class _FirstFailure:
+    """Ends the process at the first test that fails."""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Name the test in the log."""
+        if report.failed:
+            os.write(1, f"{report.longreprtext}\nFAILED {report.nodeid}\n".encode())
+            os._exit(1)
+
+
+def _end_idle_threads() -> None:
+    """End the threads that GCC's OpenMP keeps: after fork() they would not be there, and be waited for."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL("libgomp.so.1").omp_pause_resource_all(2)  # omp_pause_hard
+
+
+def belongs(test: str, wanted: str) -> bool:
+    """Whether a test is, or is in, what has a name: a folder, a file or a test."""
+    return test == wanted or (test.startswith(wanted) and test[len(wanted)] in "/:")
+
+
+def choose(number: int) -> None:
+    """Choose a mutant in the modules that are loaded, and, by the environment, in those of processes of the tests."""
+    os.environ["LOWPREC_MUTANT"] = str(number)
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None) or ""
+        if name.startswith("lowprec.") and file.endswith(".so"):
+            library = ctypes.CDLL(file)
+            if hasattr(library, VARIABLE):
+                ctypes.c_int.in_dll(library, VARIABLE).value = number
+
+
+def run_tasks(folder: Path, tests: list[str], tasks: list[Task], jobs: int, report: Report) -> None:
+    """Collect tests in the copy of the repository, and report how those of each task end; once in a process."""
+    os.chdir(folder)
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("support", "lowprec")]:
+        del sys.modules[name]  # the copy has its own
+    sys.path[:0] = [str(folder), str(folder / "tests")]
+    options = ["-q", "-q", "-s", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    ended = pytest.main([*options, *tests], plugins=[ForkedRuns(folder, tasks, jobs, report)])
+    if ended not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        raise RuntimeError(f"the tests of the copy cannot be collected: {ended!r}")
 
 
 def draw(seed: int, count: int, only: str) -> dict[str, list[Mutant]]:
     """Return `count` mutants of each kind of text, drawn among all of its mutants that can be chosen in one build."""
     drawn = {}
-    for kind, paths in sources(ROOT).items():
-        mutants = [mutant for path in paths if only in path.name for mutant in find(path, ROOT)]
+    for kind, paths in sources().items():
+        mutants = [mutant for path in paths if only in path.name for mutant in find(path)]
         random.Random(f"{seed} {kind}").shuffle(mutants)
         chosen: list[Mutant] = []
         for path in paths:
@@ -52,11 +692,13 @@ def main() -> int:
     parser.add_argument("--scratch", type=Path, default=Path("/dev/shm"), help="where the copy is built")
     arguments = parser.parse_args()
     drawn = draw(arguments.seed, arguments.draw, arguments.only)
+    rows = tomllib.loads((ROOT / "tests/proof/mutant_survivors_native.toml").read_text(encoding="utf-8"))["survivor"]
+    reasons = {(row["path"], row["before"], row["after"]): row["reason"] for row in rows}
     wanted = [mutant for mutants in drawn.values() for mutant in mutants]
     results: dict[Mutant, Result] = {}
     unchanged: list[Result] = []
     with tempfile.TemporaryDirectory(dir=arguments.scratch) as name:
-        numbers = build(ROOT, Path(name), wanted)
+        numbers = build(Path(name), wanted)
         print(f"seed {arguments.seed}; {len(numbers)} of {len(wanted)} mutants compiled", flush=True)
         by_number = {number: mutant for mutant, number in numbers.items()}
 
@@ -68,7 +710,7 @@ def main() -> int:
             if result.end == "survived" and not set(WIDER) <= set(task.tests):
                 return [Task(task.number, [*task.tests, *WIDER], 10 * arguments.limit)]
             results[mutant] = result
-            print(f"{result.end}, {result.seconds:.1f} s {result.test}\n{describe(mutant, ROOT)}", flush=True)
+            print(f"{result.end}, {result.seconds:.1f} s {result.test}\n{mutant}", flush=True)
             if len(results) < len(numbers):
                 return []
             killing = {result.test for result in results.values() if result.end == "killed"}
@@ -84,9 +726,9 @@ def main() -> int:
     for kind, ends in counts.items():
         print(f"{kind}: {ends.total()} mutants, {ends.total() - ends['survived']} killed; {dict(ends)}")
     print(f"without a mutant, the tests that killed: {unchanged[0].end.replace('survived', 'pass')}")
-    unexplained = [mutant for mutant in survivors if not explanation(mutant, ROOT)]
+    unexplained = [mutant for mutant in survivors if mutant.change() not in reasons]
     for mutant in survivors:
-        print(f"survived: {describe(mutant, ROOT)}\n  {explanation(mutant, ROOT) or 'not explained'}")
+        print(f"survived: {mutant}\n  {reasons.get(mutant.change(), 'not explained')}")
     print(circumstances())
     return bool(unexplained) or unchanged[0].end != "survived"
 

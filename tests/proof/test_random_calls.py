@@ -75,12 +75,6 @@ def test_every_generator_draws_the_function_of_its_name() -> None:
     assert set(GENERATORS) <= public
 
 
-@pytest.mark.parametrize("name", GENERATORS)
-def test_a_step_is_a_function_of_its_seed_and_number(name: str) -> None:
-    options = Options(3, (name,))
-    assert step(options, 1) == step(options, 1)
-
-
 def _first_call_of(name: str) -> Call:
     for seed in range(100):
         call = GENERATORS[name](np.random.default_rng(seed))

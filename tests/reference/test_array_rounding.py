@@ -121,12 +121,8 @@ COUNT = 1 << 19
 @pytest.mark.parametrize("mode", ["stochastic_a", "stochastic_b", "stochastic_c"])
 def test_the_share_of_the_upper_neighbour(mode: str) -> None:
     parts = [
-        *(Fraction(k, 8) for k in range(8)),
-        Fraction(1, 3),
-        Fraction(1, 256),
-        Fraction(255, 256),
-        Fraction(1, 2**16),
-    ]
+        *(Fraction(k, 8) for k in range(8)), Fraction(1, 3), Fraction(1, 256), Fraction(255, 256), Fraction(1, 2**16),
+    ]  # fmt: skip
     for number, part in enumerate(parts):
         x = np.full(COUNT, float(2 + part))  # between 2 (code 4) and 3 (code 5)
         codes = expected_rounded(

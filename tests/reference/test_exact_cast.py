@@ -17,21 +17,14 @@ from lowprec.spec.formats import FORMATS, NUMERIC, Kind
 # name, code of the largest, the largest, code of the smallest above zero, the smallest above zero
 LIMITS = [
     ("float64", 0x7FEF_FFFF_FFFF_FFFF, 2**1024 - 2**971, 1, "1/" + str(2**1074)),
-    ("float32", 0x7F7F_FFFF, 2**128 - 2**104, 1, "1/" + str(2**149)),
-    ("float16", 0x7BFF, 65504, 1, "0x1p-24"),
-    ("bfloat16", 0x7F7F, 2**128 - 2**120, 1, "0x1p-133"),
-    ("float8_e4m3fn", 0x7E, 448, 1, "0x1p-9"),
-    ("float8_e4m3fnuz", 0x7F, 240, 1, "0x1p-10"),
-    ("float8_e5m2", 0x7B, 57344, 1, "0x1p-16"),
-    ("float8_e5m2fnuz", 0x7F, 57344, 1, "0x1p-17"),
-    ("float8_e4m3", 0x77, 240, 1, "0x1p-9"),
-    ("float8_e3m4", 0x6F, "15.5", 1, "0x1p-6"),
-    ("float8_e4m3b11fnuz", 0x7F, 30, 1, "0x1p-13"),
-    ("float8_e8m0fnu", 0xFE, 2**127, 0, "0x1p-127"),
-    ("float6_e2m3fn", 0x1F, "7.5", 1, "0.125"),
-    ("float6_e3m2fn", 0x1F, 28, 1, "0.0625"),
-    ("float4_e2m1fn", 0x7, 6, 1, "0.5"),
-]
+    ("float32", 0x7F7F_FFFF, 2**128 - 2**104, 1, "1/" + str(2**149)), ("float16", 0x7BFF, 65504, 1, "0x1p-24"),
+    ("bfloat16", 0x7F7F, 2**128 - 2**120, 1, "0x1p-133"), ("float8_e4m3fn", 0x7E, 448, 1, "0x1p-9"),
+    ("float8_e4m3fnuz", 0x7F, 240, 1, "0x1p-10"), ("float8_e5m2", 0x7B, 57344, 1, "0x1p-16"),
+    ("float8_e5m2fnuz", 0x7F, 57344, 1, "0x1p-17"), ("float8_e4m3", 0x77, 240, 1, "0x1p-9"),
+    ("float8_e3m4", 0x6F, "15.5", 1, "0x1p-6"), ("float8_e4m3b11fnuz", 0x7F, 30, 1, "0x1p-13"),
+    ("float8_e8m0fnu", 0xFE, 2**127, 0, "0x1p-127"), ("float6_e2m3fn", 0x1F, "7.5", 1, "0.125"),
+    ("float6_e3m2fn", 0x1F, 28, 1, "0.0625"), ("float4_e2m1fn", 0x7, 6, 1, "0.5"),
+]  # fmt: skip
 NANS = {  # codes for NaN with the sign off and on
     "float64": (0x7FF8 << 48, 0xFFF8 << 48),
     "float32": (0x7FC0_0000, 0xFFC0_0000),

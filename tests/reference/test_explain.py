@@ -184,10 +184,7 @@ def test_explain_and_encode_rounded_agree_on_random_values() -> None:
     ("options", "message"),
     [
         ({"seed": 1}, "`seed` must be None unless `rounding` is stochastic"),
-        (
-            {"rounding": "stochastic"},
-            "`seed` must be an integer from 0 to .* where `rounding` is stochastic",
-        ),
+        ({"rounding": "stochastic"}, "`seed` must be an integer from 0 to .* where `rounding` is stochastic"),
         ({"rounding": "to_odd", "saturate": False}, "`saturate` must be True, its default, where `rounding` is given"),
         ({"rounding": "stochastic", "seed": 1, "random_bits": 0}, "`random_bits` must be an integer from 1 to 32"),
         ({"rounding": "stochastic", "seed": 1, "offset": -1}, "`offset` must be an integer from 0"),
@@ -202,15 +199,8 @@ def test_explain_refuses(options: dict[str, object], message: str) -> None:
 
 
 SOURCES = (
-    "float8_e4m3fn",
-    "float8_e5m2fnuz",
-    "float6_e2m3fn",
-    "int4",
-    "uint8",
-    "bool",
-    "float8_e8m0fnu",
-    "float8_e4m3",
-)
+    "float8_e4m3fn", "float8_e5m2fnuz", "float6_e2m3fn", "int4", "uint8", "bool", "float8_e8m0fnu", "float8_e4m3",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("fmt", ["float8_e5m2", "float4_e2m1fn", "float8_e4m3fn", "int4", "float8_e8m0fnu", "float16"])

@@ -25,16 +25,12 @@ POWERS = {  # powers of two without sign and zero, 4 exponent bits, bias 7
 ENDS = {
     "float64": (2**1024 - 2**971, 2**1024, 0x7FEF_FFFF_FFFF_FFFF, 0x7FF0 << 48, 0x7FF8 << 48),
     "float32": (2**128 - 2**104, 2**128, 0x7F7F_FFFF, 0x7F80_0000, 0x7FC0_0000),
-    "float16": (65504, 65536, 0x7BFF, 0x7C00, 0x7E00),
-    "bfloat16": (2**128 - 2**120, 2**128, 0x7F7F, 0x7F80, 0x7FC0),
-    "float8_e5m2": (57344, 65536, 0x7B, 0x7C, 0x7E),
-    "float8_e4m3fn": (448, 480, 0x7E, None, 0x7F),
-    "float8_e4m3fnuz": (240, 256, 0x7F, None, 0x80),
-    "float8_e5m2fnuz": (57344, 65536, 0x7F, None, 0x80),
-    "float6_e2m3fn": (Fraction(15, 2), 8, 0x1F, None, None),
-    "float6_e3m2fn": (28, 32, 0x1F, None, None),
+    "float16": (65504, 65536, 0x7BFF, 0x7C00, 0x7E00), "bfloat16": (2**128 - 2**120, 2**128, 0x7F7F, 0x7F80, 0x7FC0),
+    "float8_e5m2": (57344, 65536, 0x7B, 0x7C, 0x7E), "float8_e4m3fn": (448, 480, 0x7E, None, 0x7F),
+    "float8_e4m3fnuz": (240, 256, 0x7F, None, 0x80), "float8_e5m2fnuz": (57344, 65536, 0x7F, None, 0x80),
+    "float6_e2m3fn": (Fraction(15, 2), 8, 0x1F, None, None), "float6_e3m2fn": (28, 32, 0x1F, None, None),
     "float4_e2m1fn": (6, 8, 0x7, None, None),
-}
+}  # fmt: skip
 
 
 def signed(code: int, negative: bool, name: str) -> int:

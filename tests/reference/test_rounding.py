@@ -243,10 +243,7 @@ def test_gfloat_rounds_alike(fields: tuple[int, int, str], mode: str) -> None:
         ({"rounding": "up"}, "`rounding` must be one of nearest_even, .*; got 'up'"),
         ({"overflow": "inf"}, "`overflow` must be one of sat_finite"),
         ({"nan": "quiet"}, "`nan` must be one of signed"),
-        (
-            {"rounding": "to_odd", "saturate": False},
-            "its default, .* got False: `overflow` 'ovf_inf' means the same$",
-        ),
+        ({"rounding": "to_odd", "saturate": False}, "its default, .* got False: `overflow` 'ovf_inf' means the same$"),
         ({"nan": "zero", "opset": 24}, "`opset` must be 28, its default, where `nan` is given"),
         ({"rounding": "to_odd", "random": 3}, "`random` must be None unless `rounding` is stochastic; got 3"),
         ({"random": 3}, "`random` must be None unless"),

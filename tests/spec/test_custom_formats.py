@@ -123,7 +123,9 @@ def test_into(fmt: Format, saturate: bool) -> None:
 
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize("fmt", CUSTOM_FORMATS, **BY_NAME)
-@pytest.mark.parametrize("target", ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "int8", "bool"])
+@pytest.mark.parametrize(
+    "target", ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "float8_e8m0fnu", "int8", "bool"]
+)
 def test_out_of(fmt: Format, target: str) -> None:
     codes, to = _codes(fmt), lp.formats[target]
     expected = _expected(code_values(fmt), target)

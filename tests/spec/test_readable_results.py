@@ -81,19 +81,8 @@ def test_formats_lists_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in repr(lp.formats).splitlines()] == ["format", *lp.formats]
     rows = page_of(lp.formats).tables[0].rows
     header = [
-        "format",
-        "ONNX",
-        "enum",
-        "bits",
-        "s/e/m",
-        "bias",
-        "max",
-        "smallest",
-        "Inf",
-        "NaN codes",
-        "-0",
-        "Cast since",
-    ]
+        "format", "ONNX", "enum", "bits", "s/e/m", "bias", "max", "smallest", "Inf", "NaN codes", "-0", "Cast since",
+    ]  # fmt: skip
     assert rows[0] == header
     assert [row[0] for row in rows[1:]] == list(lp.formats)
     assert rows[5][:10] == ["float8_e4m3fn", "FLOAT8E4M3FN", "17", "8", "1/4/3", "7", "448", "2^-9", "none", "7F, FF"]

@@ -205,17 +205,10 @@ class Dask(Library):
 
 
 LIBRARIES: dict[str, Callable[[], Library]] = {
-    "numpy": lambda: Library("numpy"),
-    "numpy read-only": lambda: ReadOnly("numpy"),
-    "torch": Torch,
-    "strict": lambda: Strict("CPU_DEVICE"),
-    "strict device1": lambda: Strict("device1"),
-    "jax": Jax,
-    "jax device 1": lambda: Jax(1),
-    "jax.jit": JaxCompiled,
-    "dask": Dask,
-    "cupy": Cupy,
-}
+    "numpy": lambda: Library("numpy"), "numpy read-only": lambda: ReadOnly("numpy"), "torch": Torch,
+    "strict": lambda: Strict("CPU_DEVICE"), "strict device1": lambda: Strict("device1"), "jax": Jax,
+    "jax device 1": lambda: Jax(1), "jax.jit": JaxCompiled, "dask": Dask, "cupy": Cupy,
+}  # fmt: skip
 OPTIONAL = ("jax", "dask", "cupy")
 
 

@@ -45,4 +45,9 @@ P3109 = [p3109(*fields) for fields in (
     (8, 3, "se"), (8, 3, "sf"), (8, 4, "se"), (8, 4, "sf"), (8, 2, "se"), (8, 6, "sf"), (7, 4, "se"), (6, 3, "se"),
     (6, 4, "sf"), (5, 2, "se"), (4, 2, "sf"), (4, 3, "se"), (3, 2, "se"), (10, 5, "se"), (14, 8, "se"),
 )]  # fmt: skip
-CUSTOM_FORMATS = [*SMALL, *WIDE, *P3109]
+OTHERS = [
+    float_format("float16_e5m10b14", (5, 10, 14), inf=True, nan=NaNRule.IEEE),
+    float_format("float16_e7m8fnuz", (7, 8, 64), inf=False, nan=NaNRule.NEGATIVE_ZERO),
+    float_format("float3_e1m1fn", (1, 1, 1), inf=False, nan=NaNRule.NONE),
+]
+CUSTOM_FORMATS = [*SMALL, *WIDE, *P3109, *OTHERS]

@@ -20,6 +20,7 @@ from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quanti
 from lowprec.spec.formats import FORMATS, NUMERIC, Kind, NaNRule
 from lowprec.spec.operator_versions import cast_rules, first_opset
 from support.cast_cases import options_for
+from support.compare import assert_same
 from support.custom_formats import CUSTOM_FORMATS, float_format
 from support.paths import ROOT
 from support.rounded_plans import rounded_plans
@@ -138,18 +139,5 @@ def elements_of(src: np.ndarray, program: _kernels.Program, start: int, n: int) 
 
 def check(got: np.ndarray, expected: np.ndarray, program: _kernels.Program, what: object) -> None:
     """Fail with the first element that differs."""
-    if got.tobytes() != expected.tobytes():
-        item = max(program.dst_bits // 8, 1)
-        a, b = got.view(f"u{item}"), expected.view(f"u{item}")
-        wrong = np.flatnonzero(a != b)
-        at = int(wrong[0])
-        raise AssertionError(
-            f"{what}: {len(wrong)} of {len(a)} differ, the first at {at}: got {a[at]:#x}, expected {b[at]:#x}"
-        )
-
-
-def each_tier() -> Iterator[str]:
-    """Put each instruction set of this machine in use, and yield its name."""
-    for isa in TIERS:
-        _kernels.use_isa(isa)
-        yield isa
+    unsigned = f"u{max(program.dst_bits // 8, 1)}"
+    assert_same(got.view(unsigned), expected.view(unsigned), what)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
-
-__all__ = ["Drawing", "Page", "Table", "page_of"]
+from xml.etree import ElementTree
 
 _TAGS = {"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "details", "summary"}
 _DRAWING_TAGS = {"svg", "text", "rect", "path", "circle"}
@@ -37,73 +35,53 @@ class Drawing:
     shapes: list[tuple[str, dict[str, str]]] = field(default_factory=list)
 
 
-class Page(HTMLParser):
-    """Parsed HTML; what is not balanced, not allowed, not accessible or of a fixed colour is an AssertionError."""
+class Page:
+    """Parsed HTML; what is not balanced, not allowed, not accessible or of a fixed colour is an error."""
 
     def __init__(self, text: str) -> None:
-        super().__init__()
         self.tables: list[Table] = []
         self.drawings: list[Drawing] = []
         self.lines: list[str] = []
-        self._open: list[str] = []
-        self.feed(text)
-        self.close()
-        assert not self._open
-        assert not self.rawdata
+        for element in ElementTree.fromstring(f"<page>{text}</page>"):
+            self._read(element, [])
+            assert not (element.tail or "").strip()
         for table in self.tables:
             assert table.caption
             assert all(row[0] != "" for row in table.scopes), "the first cell names a row"
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = {name: value or "" for name, value in attrs}
-        in_drawing = tag == "svg" or "svg" in self._open
+    def _read(self, element: ElementTree.Element, around: list[str]) -> None:
+        tag, attributes = element.tag.removeprefix("{http://www.w3.org/2000/svg}"), element.attrib
+        in_drawing = tag == "svg" or "svg" in around
         assert tag in (_DRAWING_TAGS if in_drawing else _TAGS), tag
         assert in_drawing or set(attributes) <= _ATTRIBUTES, attributes
         assert not [name for name in attributes if name.startswith("on") or name in ("href", "id")]
         assert attributes.get("class", "dataframe") == "dataframe"
-        assert not [value for name, value in attributes.items() if name != "xmlns" and name != "aria-label"
-                    and _FIXED_COLOUR.search(value)]  # fmt: skip
-        self._open.append(tag)
+        assert not [value for name, value in attributes.items() if name != "aria-label" and _FIXED_COLOUR.search(value)]
+        text = "".join([element.text or "", *(child.tail or "" for child in element)])
         if tag == "table":
             self.tables.append(Table())
+        elif tag == "caption":
+            self.tables[-1].caption = text
         elif tag == "tr":
             self.tables[-1].rows.append([])
             self.tables[-1].scopes.append([])
         elif tag in ("th", "td"):
             assert (tag == "th") == (attributes.get("scope") in ("col", "row", "rowgroup"))
-            self.tables[-1].rows[-1].append("")
-            in_header = "thead" in self._open
-            self.tables[-1].scopes[-1].append("col" if in_header else attributes.get("scope", ""))
+            self.tables[-1].rows[-1].append(text)
+            self.tables[-1].scopes[-1].append("col" if "thead" in around else attributes.get("scope", ""))
         elif tag == "svg":
             assert attributes["role"] == "img"
             assert attributes["aria-label"]
             self.drawings.append(Drawing(attributes["aria-label"]))
         elif in_drawing:
             self.drawings[-1].shapes.append((tag, attributes))
-            if tag == "text":
-                self.drawings[-1].texts.append("")
+            self.drawings[-1].texts += [text] if tag == "text" else []
         elif tag == "div":
-            self.lines.append("")
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self.handle_endtag(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        last = self._open[-1] if self._open else ""
-        if last in ("th", "td"):
-            self.tables[-1].rows[-1][-1] += data
-        elif last == "caption":
-            self.tables[-1].caption += data
-        elif last == "text":
-            self.drawings[-1].texts[-1] += data
-        elif last == "div" and data.strip():
-            self.lines[-1] += data
+            self.lines.append(text if text.strip() else "")
         else:
-            assert last == "summary" or not data.strip(), data
+            assert tag == "summary" or not text.strip(), text
+        for child in element:
+            self._read(child, [*around, tag])
 
 
 def page_of(shown: object) -> Page:

@@ -18,12 +18,7 @@ from lowprec.spec.rounding_modes import ROUNDINGS, STOCHASTIC
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 FLOATS = [fmt for fmt in NUMERIC if fmt.is_float]
-PYTHON = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-}
+PYTHON = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv}
 DETERMINISTIC = [name for name in ROUNDINGS if name not in STOCHASTIC]
 
 

@@ -67,22 +67,16 @@ def test_every_call(name: str) -> None:
 
 X, SCALE, BOTH = (0, None), (None, 0), (0, 0)
 GRANULARITIES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
-    "one scale": ((4, 6), (), {}),
-    "one scale in a row": ((4, 6), (1,), {"axis": 0}),
-    "one scale of the rank of x": ((4, 6), (1, 1), {}),
-    "one scale, x 0-d": ((), (), {}),
-    "one scale, x 1-D": ((5,), (1,), {}),
-    "axis 0": ((4, 6), (4,), {"axis": 0}),
-    "axis 1": ((4, 6), (6,), {"axis": 1}),
-    "the rank of x": ((4, 6, 2), (4, 1, 2), {}),
-    "axis -1": ((2, 4, 6), (6,), {"axis": -1}),
-    "axis -2": ((2, 4, 6), (4,), {"axis": -2}),
-    "axis of x 1-D": ((6,), (6,), {}),
+    "one scale": ((4, 6), (), {}), "one scale in a row": ((4, 6), (1,), {"axis": 0}),
+    "one scale of the rank of x": ((4, 6), (1, 1), {}), "one scale, x 0-d": ((), (), {}),
+    "one scale, x 1-D": ((5,), (1,), {}), "axis 0": ((4, 6), (4,), {"axis": 0}), "axis 1": ((4, 6), (6,), {"axis": 1}),
+    "the rank of x": ((4, 6, 2), (4, 1, 2), {}), "axis -1": ((2, 4, 6), (6,), {"axis": -1}),
+    "axis -2": ((2, 4, 6), (4,), {"axis": -2}), "axis of x 1-D": ((6,), (6,), {}),
     "blocks along 0": ((4, 6), (2, 6), {"axis": 0, "block_size": 2}),
     "blocks along 1": ((4, 6), (4, 3), {"axis": 1, "block_size": 2}),
     "blocks along -1, the last shorter": ((2, 4, 7), (2, 4, 3), {"axis": -1, "block_size": 3}),
     "one block": ((6,), (1,), {"axis": 0, "block_size": 8}),
-}
+}  # fmt: skip
 
 
 def _batched(shape: tuple[int, ...], dim: int | None) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ import array_api_compat
 import array_api_compat.numpy
 import numpy as np
 import pytest
+from support.compare import assert_same
 
 from lowprec import reference
 from lowprec.backends import array_api
@@ -113,11 +114,7 @@ def check(codes: np.ndarray, values: np.ndarray, source: Format, target: Format,
         for as_codes in storage_dtypes(source, library):
             x = put(codes, source, library, as_codes=as_codes)
             found = get(array_api.cast_array(x, plan, namespace(library)), library)
-            wrong = np.flatnonzero(found != wanted)
-            assert wrong.size == 0, (
-                f"{source.name} -> {target.name} {how}: {wrong.size} wrong, the first from "
-                f"{codes[wrong[0]]:#x}: {found[wrong[0]]:#x}, not {wanted[wrong[0]]:#x}"
-            )
+            assert_same(found, wanted, f"{source.name} -> {target.name} {how}", codes)
 
 
 @pytest.mark.one_in(11)

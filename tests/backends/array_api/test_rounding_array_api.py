@@ -10,6 +10,7 @@ from typing import Any
 import array_api_compat.numpy
 import numpy as np
 import pytest
+from support.compare import assert_same
 
 import lowprec as lp
 from lowprec import reference
@@ -71,11 +72,7 @@ def check(codes: np.ndarray, source: Format, target: Format, rounding: Rounding,
         array_api.cast_array(held(codes, source, xp), plan_of(source, target, rounding), xp, stream=stream)
     )
     wanted = expected_rounded(codes, source, target, rounding, *(stream or ()))
-    wrong = np.flatnonzero(found != wanted)
-    assert wrong.size == 0, (
-        f"{source.name} -> {target.name} {rounding}: {wrong.size} wrong, the first from {codes[wrong[0]]:#x}: "
-        f"{found[wrong[0]]:#x}, not {wanted[wrong[0]]:#x}"
-    )
+    assert_same(found, wanted, f"{source.name} -> {target.name} {rounding}", codes)
 
 
 def rules(mode: str, number: int) -> Rounding:

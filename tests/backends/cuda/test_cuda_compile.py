@@ -87,10 +87,7 @@ def test_elements_are_loaded_and_stored_together(tmp_path: Path) -> None:
     if nvcc is None:
         pytest.skip("no nvcc here")
     text = tmp_path / "lowprec.cu"
-    made = {
-        "narrow": cuda.Conversion(("encode8",), 32, 8),
-        "packed": cuda.Conversion(("encode8",), 32, 4),
-    }
+    made = {"narrow": cuda.Conversion(("encode8",), 32, 8), "packed": cuda.Conversion(("encode8",), 32, 4)}
     text.write_text(cuda.kernel_source(made), encoding="utf-8")
     subprocess.run([nvcc, "--ptx", *cuda.OPTIONS, text, "-o", tmp_path / "lowprec.ptx"], check=True)
     narrow, packed = (tmp_path / "lowprec.ptx").read_text(encoding="utf-8").split(".entry ")[1:]

@@ -83,16 +83,10 @@ def test_packing(fmt: Format, n: int) -> None:
 
 
 LAYOUTS: list[Callable[[Any], Any]] = [
-    lambda x: x,
-    lambda x: x[::2, :, 1:4],
-    lambda x: x[:, ::-1],
-    lambda x: x.transpose(2, 0, 1),
-    lambda x: x[1:].transpose(2, 1, 0),
-    lambda x: x[0, 0, 0],
-    lambda x: x[:0],
-    lambda x: x.reshape(-1)[1:],
+    lambda x: x, lambda x: x[::2, :, 1:4], lambda x: x[:, ::-1], lambda x: x.transpose(2, 0, 1),
+    lambda x: x[1:].transpose(2, 1, 0), lambda x: x[0, 0, 0], lambda x: x[:0], lambda x: x.reshape(-1)[1:],
     lambda x: x[None, :, None],
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("target", ["float8_e4m3fn", "bfloat16", "int4", "float64"])

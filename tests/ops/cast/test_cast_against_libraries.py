@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.compare import assert_same
 from support.optional import optional
 
 import lowprec as lp
@@ -38,9 +39,7 @@ def test_encode_without_saturation_is_ml_dtypes(fmt: Format) -> None:
     x = x[np.isfinite(x)]
     with np.errstate(over="ignore"):
         theirs = x.astype(fmt.dtype).view(fmt.code_dtype)
-    ours = lp.encode(x, fmt, saturate=False)
-    wrong = np.flatnonzero(ours != theirs)
-    assert not wrong.size, (x[wrong[0]], ours[wrong[0]], theirs[wrong[0]])
+    assert_same(lp.encode(x, fmt, saturate=False), theirs, fmt, x)
 
 
 @pytest.mark.slow

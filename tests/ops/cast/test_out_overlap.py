@@ -21,13 +21,9 @@ torch: Any = optional("torch")
 X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
 BYTES = np.zeros(64, np.uint8)
 OVERLAPPING = [
-    as_strided(BYTES, (3, 4), (0, 1)),
-    as_strided(BYTES, (3, 4), (1, 1)),
-    as_strided(BYTES, (3, 4), (4, 0)),
-    as_strided(BYTES[20:], (3, 4), (-3, 1)),
-    as_strided(BYTES, (3, 4), (6, 2)),
-    as_strided(BYTES, (3, 4), (3, 2)),
-]
+    as_strided(BYTES, (3, 4), (0, 1)), as_strided(BYTES, (3, 4), (1, 1)), as_strided(BYTES, (3, 4), (4, 0)),
+    as_strided(BYTES[20:], (3, 4), (-3, 1)), as_strided(BYTES, (3, 4), (6, 2)), as_strided(BYTES, (3, 4), (3, 2)),
+]  # fmt: skip
 REFUSED = "^`out` must have memory of its own for every element; got an array that overlaps itself$"
 
 

@@ -22,15 +22,11 @@ from lowprec.spec.formats import Format
 SEED = 0x9E3779B97F4A7C15
 
 GFLOAT_MODES = {
-    "nearest_even": RoundMode.TiesToEven,
-    "nearest_away": RoundMode.TiesToAway,
-    "toward_zero": RoundMode.TowardZero,
-    "toward_positive": RoundMode.TowardPositive,
-    "toward_negative": RoundMode.TowardNegative,
-    "stochastic_a": RoundMode.StochasticFastest,
-    "stochastic_b": RoundMode.StochasticFast,
+    "nearest_even": RoundMode.TiesToEven, "nearest_away": RoundMode.TiesToAway, "toward_zero": RoundMode.TowardZero,
+    "toward_positive": RoundMode.TowardPositive, "toward_negative": RoundMode.TowardNegative,
+    "stochastic_a": RoundMode.StochasticFastest, "stochastic_b": RoundMode.StochasticFast,
     "stochastic_c": RoundMode.Stochastic,
-}
+}  # fmt: skip
 """Ours → gfloat's. It has neither to_odd, nearest_zero, away_from_zero nor `sat_propagate`; we lack StochasticOdd."""
 
 DETERMINISTIC = [mode for mode in GFLOAT_MODES if not mode.startswith("stochastic")]

@@ -17,20 +17,8 @@ from lowprec.spec.rounding_modes import ROUNDINGS, STOCHASTIC, Rounding
 
 MODES = [mode for mode in ROUNDINGS if mode != "stochastic"]
 SPECIAL = [
-    "0",
-    "-0",
-    "inf",
-    "-INF",
-    "nan",
-    "-NaN",
-    " +1.5 ",
-    "1e400",
-    "-1e400",
-    "1e-400",
-    "-1e-330",
-    "4.9e-324",
-    "2.4e-324",
-]
+    "0", "-0", "inf", "-INF", "nan", "-NaN", " +1.5 ", "1e400", "-1e400", "1e-400", "-1e-330", "4.9e-324", "2.4e-324",
+]  # fmt: skip
 SEED, OFFSET = 2**63 + 1, 7
 
 
@@ -116,12 +104,8 @@ def test_known_results() -> None:
 
 def test_exponents_and_lengths_without_end() -> None:
     texts = [
-        "1e999999999999999999999",
-        "-1e-999999999999999999999",
-        "1." + "0" * 5000 + "1",
-        "0." + "0" * 6000,
-        "9" * 6000,
-    ]
+        "1e999999999999999999999", "-1e-999999999999999999999", "1." + "0" * 5000 + "1", "0." + "0" * 6000, "9" * 6000,
+    ]  # fmt: skip
     x = np.array(texts, object)
     up = lp.cast(x, "float64", rounding="away_from_zero", overflow="sat_finite").tolist()
     assert up == [1.7976931348623157e308, -5e-324, 1.0000000000000002, 0.0, 1.7976931348623157e308]

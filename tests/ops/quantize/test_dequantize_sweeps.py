@@ -37,20 +37,9 @@ def _scales(fmt: Format, count: int) -> np.ndarray:
         return np.arange(256).astype(np.uint8).view(fmt.dtype) if count > 100 else np.array(
             [0, 1, 5, 100, 127, 128, 200, 250, 254, 255], np.uint8).view(fmt.dtype)  # fmt: skip
     edges = [
-        0.0,
-        1.0,
-        np.inf,
-        np.nan,
-        2.0**-24,
-        2.0**-25,
-        3 * 2.0**-26,
-        1 / 3,
-        0.1,
-        2.0**-133,
-        2.0**-134,
-        2.0**-149,
+        0.0, 1.0, np.inf, np.nan, 2.0**-24, 2.0**-25, 3 * 2.0**-26, 1 / 3, 0.1, 2.0**-133, 2.0**-134, 2.0**-149,
         65504.0,
-    ]
+    ]  # fmt: skip
     edges += [fmt.smallest_subnormal, fmt.smallest_normal, fmt.max, fmt.max / 3, 65520.0, 256.0, 2.0**120, 3.3895e38]
     known = put(np.array([*edges, *(-e for e in edges)]), fmt)
     rng = generator("scales", fmt)

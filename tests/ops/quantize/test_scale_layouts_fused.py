@@ -68,13 +68,9 @@ def layouts(draw: st.DrawFn) -> Layout:
 
 
 CALLS = {
-    "layout": layouts(),
-    "fmt": st.sampled_from(FORMATS),
-    "plain": st.booleans(),
-    "with_zero": st.booleans(),
-    "packed": st.booleans(),
-    "seed": st.integers(0, 2**32 - 1),
-}
+    "layout": layouts(), "fmt": st.sampled_from(FORMATS), "plain": st.booleans(), "with_zero": st.booleans(),
+    "packed": st.booleans(), "seed": st.integers(0, 2**32 - 1),
+}  # fmt: skip
 
 
 def _draw_scales(layout: Layout, fmt: Format, plain: bool, with_zero: bool, seed: int) -> tuple[Any, ...]:

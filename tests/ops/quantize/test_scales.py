@@ -86,16 +86,9 @@ def test_powers_of_two_at_every_edge(rule: str, to: str) -> None:
     """Around each power of two, the largest value, the roundings to the mantissa and the square root of 2."""
     target = lp.as_format(to)
     edges = [
-        1.0,
-        1.25,
-        1.5,
-        1.75,
-        1.875,
-        1.9375,
-        448 / 256,
-        math.sqrt(2),
+        1.0, 1.25, 1.5, 1.75, 1.875, 1.9375, 448 / 256, math.sqrt(2),
         float(target.max) / 2.0 ** exponent_of(Fraction(target.max)),
-    ]
+    ]  # fmt: skip
     base = np.array(
         [math.ldexp(edge, e) for edge in edges for e in (-1074, -200, -149, -127, -126, -5, 0, 1, 100, 127, 128, 500)]
     )

@@ -286,12 +286,8 @@ def _gguf(content: bytes, rng: random.Random) -> bytes:
         kind, (length, nbytes) = rng.choice(list(_BLOCKS.items()))
         rows = rng.choice((1, 2, 3))
         axes = [
-            (length, rows),
-            (length, 1, rows),
-            (length * rows,),
-            (length + 1, rows),
-            (rng.choice(NUMBERS) % 2**64, 2),
-        ]
+            (length, rows), (length, 1, rows), (length * rows,), (length + 1, rows), (rng.choice(NUMBERS) % 2**64, 2),
+        ]  # fmt: skip
         which = rng.choice((0, 0, 0, 1, 2, 3, 4))
         name = rng.choice((f"blk.{place}.attn_q.weight", "token_embd.weight", "output.weight", rng.choice(WORDS)))
         offset = at if rng.random() < 0.9 else rng.choice(NUMBERS) % 2**64

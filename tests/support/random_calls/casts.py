@@ -19,17 +19,8 @@ from support.random_calls.memory import Array, Placed, place
 from support.random_calls.values import DESCRIBED, FORMATS, draw_codes, draw_format, draw_shape, packed_bytes
 
 __all__ = [
-    "bitcast",
-    "cast",
-    "cast_like",
-    "decode",
-    "draw_rules",
-    "draw_stored",
-    "encode",
-    "expected_cast",
-    "pack",
-    "unpack",
-]
+    "bitcast", "cast", "cast_like", "decode", "draw_rules", "draw_stored", "encode", "expected_cast", "pack", "unpack",
+]  # fmt: skip
 
 Rng = np.random.Generator
 _FEW = 3

@@ -38,6 +38,11 @@ def _drawn(rng: Rng, operator: str) -> tuple[int, Types, tuple[int, ...], tuple[
     shape = draw_shape(rng, most=_MOST)
     layouts = list(granularities(shape, version)) if 0 not in shape and shape else [((), {}), ((1,), {})]
     scale_shape, options = layouts[int(rng.integers(len(layouts)))]
+    if options.get("block_size", 0) > 1 and rng.random() < 0.5:  # of any size: groups and tiles of the loops
+        place = options["axis"] % len(shape)
+        block = int(rng.choice([16, 32, 128, rng.integers(1, shape[place] + 1)]))
+        scale_shape = (*shape[:place], -(-shape[place] // block), *shape[place + 1 :])
+        options = {**options, "block_size": block}
     return version, types, shape, scale_shape, {**options, "opset": version}
 
 

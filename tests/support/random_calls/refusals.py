@@ -16,25 +16,14 @@ __all__ = ["make_wrong"]
 Rng = np.random.Generator
 
 WRONG: dict[str, tuple[object, ...]] = {
-    "saturate": ("yes", None, 2, 1.0),
-    "round_mode": ("sideways", 1, True, ()),
-    "opset": (0, 29, -1, "28", 2.5, None),
-    "rounding": ("nearest", 3, ["to_odd"], ""),
-    "overflow": ("wrap", 1, ()),
-    "nan": ("quiet", 0, b"zero"),
-    "random_bits": (0, 33, "16", None, 1.5),
-    "offset": (-1, 2**63, "0", None, 0.5),
-    "source": ("float33", 999, object(), 1.5),
-    "axis": (7, -9, "0", 0.5, (0, 0), (0, 1, 2)),
-    "block_size": (-1, "32", 1.5, (1, 2, 3)),
-    "precision": ("int8", 99),
-    "output_dtype": ("float33", 99, 1.5),
-    "packed": (2, "yes", None),
-    "scale_rule": ("ceiling", 1, ()),
-    "specials": ("keep", None, 1),
-    "swizzled": (2, "no", None),
-    "scale_format": ("float33", 99),
-}
+    "saturate": ("yes", None, 2, 1.0), "round_mode": ("sideways", 1, True, ()), "opset": (0, 29, -1, "28", 2.5, None),
+    "rounding": ("nearest", 3, ["to_odd"], ""), "overflow": ("wrap", 1, ()), "nan": ("quiet", 0, b"zero"),
+    "random_bits": (0, 33, "16", None, 1.5), "offset": (-1, 2**63, "0", None, 0.5),
+    "source": ("float33", 999, object(), 1.5), "axis": (7, -9, "0", 0.5, (0, 0), (0, 1, 2)),
+    "block_size": (-1, "32", 1.5, (1, 2, 3)), "precision": ("int8", 99), "output_dtype": ("float33", 99, 1.5),
+    "packed": (2, "yes", None), "scale_rule": ("ceiling", 1, ()), "specials": ("keep", None, 1),
+    "swizzled": (2, "no", None), "scale_format": ("float33", 99),
+}  # fmt: skip
 """Values that a parameter never takes, whatever the others are."""
 
 _ARRAYS = (None, [1.0, 2.0], "1.0", object(), {"x": 1})
