@@ -319,20 +319,8 @@ def test_many_tensors_take_no_time() -> None:
 
 def test_odd_names_are_taken() -> None:
     names = [
-        "",
-        ".",
-        "..",
-        "/",
-        "a..b",
-        "_scale",
-        "scale",
-        "weight.",
-        ".weight",
-        "a.weight_",
-        "_",
-        "a/b.scale",
-        "*_scale",
-    ]
+        "", ".", "..", "/", "a..b", "_scale", "scale", "weight.", ".weight", "a.weight_", "_", "a/b.scale", "*_scale",
+    ]  # fmt: skip
     tensors: Tensors = {}
     for type_name in ("F8_E4M3", "F32"):
         tensors |= {f"{name}{tail}": (type_name, (2, 2)) for name in names for tail in ("", type_name, "_scales")}

@@ -11,9 +11,7 @@ import pytest
 from support.checkpoint_files import save, values
 from support.command_line import fail, run
 from support.optional import optional
-from support.quantized_checkpoints import (
-    LAYOUTS,
-)
+from support.quantized_checkpoints import LAYOUTS
 
 import lowprec as lp
 from lowprec.checkpoints import convert

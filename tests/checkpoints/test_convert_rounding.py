@@ -38,15 +38,10 @@ RULES: dict[str, dict[str, Any]] = {
     "overflow": {"overflow": "ovf_inf"},
 }
 X: dict[str, Array] = {
-    "w": values((70, 48), 1),
-    "h": values((5, 6, 33), 2, np.float16),
-    "b": values((9, 41), 3, ml_dtypes.bfloat16),
-    "d": values((7, 80), 4, np.float64),
-    "f8": values((6, 32), 5, ml_dtypes.float8_e5m2),
-    "line": values((1037,), 6),
-    "one": values((), 7),
-    "none": np.zeros((0, 5), np.float32),
-}
+    "w": values((70, 48), 1), "h": values((5, 6, 33), 2, np.float16), "b": values((9, 41), 3, ml_dtypes.bfloat16),
+    "d": values((7, 80), 4, np.float64), "f8": values((6, 32), 5, ml_dtypes.float8_e5m2), "line": values((1037,), 6),
+    "one": values((), 7), "none": np.zeros((0, 5), np.float32),
+}  # fmt: skip
 
 
 @pytest.mark.one_in(3)

@@ -233,17 +233,12 @@ def test_hostile_descriptions(changes: dict[str, Any], message: str, tmp_path: P
 @pytest.mark.parametrize(
     "note",
     [
-        {"format": TAKEN, "shape": [7]},
-        {"format": TAKEN, "shape": [1] * 65},
-        {"format": TAKEN, "shape": "6"},
-        {"format": TAKEN},
-        {"format": {}, "shape": [6]},
-        {"format": [TAKEN], "shape": [6]},
-        {"format": "binary8p3se", "shape": [6]},
-        {"format": "float8_e4m3fn", "shape": [6]},
+        {"format": TAKEN, "shape": [7]}, {"format": TAKEN, "shape": [1] * 65}, {"format": TAKEN, "shape": "6"},
+        {"format": TAKEN}, {"format": {}, "shape": [6]}, {"format": [TAKEN], "shape": [6]},
+        {"format": "binary8p3se", "shape": [6]}, {"format": "float8_e4m3fn", "shape": [6]},
         {"format": None, "shape": [6]},
     ],
-)
+)  # fmt: skip
 def test_hostile_notes(note: Any, tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"x\.safetensors: must be a readable .*entry 'lowprec' of"):
         lp.checkpoints.open(_described(tmp_path, note, HELD))

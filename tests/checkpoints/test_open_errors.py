@@ -8,14 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.quantized_checkpoints import LAYOUTS, READ, REFUSED, TOOLS, name_of_values, tensors_of, write, write_folder
-from support.typed_tensors import (
-    BF16,
-    F8,
-    W,
-    block_model,
-    random_codes,
-    write_tensors,
-)
+from support.typed_tensors import BF16, F8, W, block_model, random_codes, write_tensors
 
 import lowprec as lp
 from lowprec.checkpoints.files.errors import FileError

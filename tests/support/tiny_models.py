@@ -18,14 +18,10 @@ HIDDEN, INNER, HEAD, VOCABULARY = 128, 256, 32, 16
 """Sizes of its layer: columns are multiples of 128, as llm-compressor wants them, rows are not all."""
 
 PROJECTIONS = {
-    "self_attn.q_proj": (HIDDEN, HIDDEN),
-    "self_attn.k_proj": (HEAD, HIDDEN),
-    "self_attn.v_proj": (HEAD, HIDDEN),
-    "self_attn.o_proj": (HIDDEN, HIDDEN),
-    "mlp.gate_proj": (INNER, HIDDEN),
-    "mlp.up_proj": (INNER, HIDDEN),
+    "self_attn.q_proj": (HIDDEN, HIDDEN), "self_attn.k_proj": (HEAD, HIDDEN), "self_attn.v_proj": (HEAD, HIDDEN),
+    "self_attn.o_proj": (HIDDEN, HIDDEN), "mlp.gate_proj": (INNER, HIDDEN), "mlp.up_proj": (INNER, HIDDEN),
     "mlp.down_proj": (HIDDEN, INNER),
-}
+}  # fmt: skip
 
 
 def _weights(rows: int, columns: int, random: np.random.RandomState) -> Array:

@@ -36,13 +36,10 @@ def model(*, opset: int = 28, typed: bool = False, weight: Array = W, **options:
         made[1] = helper.make_tensor("B", TensorProto.FLOAT, [16], B.tolist())
     one = numpy_helper.from_array(C, "two")
     nodes = [
-        helper.make_node("Cast", ["W"], ["w"], to=TensorProto.FLOAT),
-        helper.make_node("MatMul", ["X", "w"], ["p"]),
-        helper.make_node("Add", ["p", "B"], ["s"]),
-        helper.make_node("Constant", [], ["c"], value=one),
-        helper.make_node("Mul", ["s", "c"], ["m"]),
-        helper.make_node("Reshape", ["m", "shape"], ["Y"]),
-    ]
+        helper.make_node("Cast", ["W"], ["w"], to=TensorProto.FLOAT), helper.make_node("MatMul", ["X", "w"], ["p"]),
+        helper.make_node("Add", ["p", "B"], ["s"]), helper.make_node("Constant", [], ["c"], value=one),
+        helper.make_node("Mul", ["s", "c"], ["m"]), helper.make_node("Reshape", ["m", "shape"], ["Y"]),
+    ]  # fmt: skip
     graph = helper.make_graph(
         nodes, "g", [helper.make_tensor_value_info("X", TensorProto.FLOAT, ["n", 8])],
         [helper.make_tensor_value_info("Y", TensorProto.FLOAT, ["k", 16])], made,
@@ -170,9 +167,7 @@ def test_external_data(attributes: bool, tmp_path: Path) -> None:
     report = convert(source, target, to="float8_e5m2", verify=True)
     assert everything(tmp_path / "in") == before
     assert sorted(os.listdir(tmp_path)) == ["in", "y.onnx", "y.onnx.data"]
-    assert {one.name: one.why for one in report.tensors if one.action == "kept"} == {
-        "shape": "no floats",
-    }
+    assert {one.name: one.why for one in report.tensors if one.action == "kept"} == {"shape": "no floats"}
     onnx.checker.check_model(str(target))
     found = initializers(target)
     assert found["W_codes"].raw_data == lp.encode(W, "float8_e5m2").tobytes()

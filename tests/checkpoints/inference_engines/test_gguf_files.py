@@ -32,16 +32,12 @@ def numbers(*shape: int, dtype: Any = np.float32) -> Array:
 
 
 MODEL = {
-    "token_embd.weight": numbers(6, 64),
-    "blk.0.attn_norm.weight": np.ones(64, np.float32),
-    "blk.0.attn_q.weight": numbers(64, 64, dtype=BFLOAT16),
-    "blk.0.attn_q.bias": numbers(64),
-    "blk.0.ffn_gate_inp.weight": numbers(4, 64),
-    "blk.0.ffn_up_exps.weight": numbers(4, 3, 64, dtype=np.float16),
-    "blk.0.ffn_down.weight": numbers(64, 40),
-    "blk.0.ids": np.arange(5, dtype=np.int32),
+    "token_embd.weight": numbers(6, 64), "blk.0.attn_norm.weight": np.ones(64, np.float32),
+    "blk.0.attn_q.weight": numbers(64, 64, dtype=BFLOAT16), "blk.0.attn_q.bias": numbers(64),
+    "blk.0.ffn_gate_inp.weight": numbers(4, 64), "blk.0.ffn_up_exps.weight": numbers(4, 3, 64, dtype=np.float16),
+    "blk.0.ffn_down.weight": numbers(64, 40), "blk.0.ids": np.arange(5, dtype=np.int32),
     "output.weight": numbers(6, 96),
-}
+}  # fmt: skip
 """A model of every kind of tensor: the order is neither that of the names nor of the sizes."""
 
 CHOSEN = ["token_embd.weight", "blk.0.attn_q.weight", "blk.0.ffn_up_exps.weight", "output.weight"]
@@ -89,12 +85,9 @@ def test_keys_keep_their_bytes_and_places(tmp_path: Path) -> None:
     convert(source, tmp_path / "b.gguf", recipe="q8_0")
     content = (tmp_path / "b.gguf").read_bytes()
     wanted = [
-        number("general.quantization_version", 2),
-        *keys[1:3],
-        number("general.file_type", 7),
-        keys[4],
+        number("general.quantization_version", 2), *keys[1:3], number("general.file_type", 7), keys[4],
         entry("w.weight", (32, 2), 8),
-    ]
+    ]  # fmt: skip
     head = b"GGUF" + struct.pack("<IQQ", 3, 1, 5) + b"".join(wanted)
     assert content == head + bytes(-len(head) % 32) + bytes(2 * 34) + bytes(-2 * 34 % 32)
 
@@ -246,8 +239,7 @@ def test_refusals(model: Path, tmp_path: Path) -> None:
     other = save(tmp_path / "x.safetensors")
     copied = write(tmp_path / "i.gguf", {"w.weight": (Type.IQ2_XS, np.zeros((2, 74), np.uint8)), "n": numbers(3)})
     factor = write(
-        tmp_path / "f.gguf",
-        {"w.weight": (Type.Q8_0, np.zeros((2, 34), np.uint8)), "w.scale": np.ones(1, np.float16)},
+        tmp_path / "f.gguf", {"w.weight": (Type.Q8_0, np.zeros((2, 34), np.uint8)), "w.scale": np.ones(1, np.float16)}
     )
     nan = write(tmp_path / "nan.gguf", {"w.weight": np.full((2, 32), np.nan, np.float32)})
     large = write(tmp_path / "large.gguf", {"w.weight": np.full((2, 32), 1e9, np.float32)})

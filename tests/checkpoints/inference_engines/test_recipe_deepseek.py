@@ -130,24 +130,18 @@ def test_powers_of_two_are_the_smallest_that_suffice(largest: float) -> None:
 
 L = "model.layers"
 QUANTIZED = {
-    f"{L}.0.self_attn.kv_a_proj_with_mqa.weight": (160, 192),
-    f"{L}.0.self_attn.o_proj.weight": (192, 320),
-    f"{L}.0.self_attn.indexer.wk.weight": (128, 192),
-    f"{L}.1.mlp.experts.0.up_proj.weight": (128, 256),
-    f"{L}.1.mlp.shared_experts.down_proj.weight": (300, 100),
-    f"{L}.2.mlp.experts.gate_up_proj": (3, 200, 192),
+    f"{L}.0.self_attn.kv_a_proj_with_mqa.weight": (160, 192), f"{L}.0.self_attn.o_proj.weight": (192, 320),
+    f"{L}.0.self_attn.indexer.wk.weight": (128, 192), f"{L}.1.mlp.experts.0.up_proj.weight": (128, 256),
+    f"{L}.1.mlp.shared_experts.down_proj.weight": (300, 100), f"{L}.2.mlp.experts.gate_up_proj": (3, 200, 192),
     f"{L}.2.mlp.experts.down_proj": (3, 192, 100),
-}
+}  # fmt: skip
 """Matrices, and experts as one parameter each, whose sides are whole blocks or not."""
 
 KEPT = {
-    f"{L}.0.mlp.gate.weight": (4, 192),
-    f"{L}.0.self_attn.indexer.weights_proj.weight": (4, 192),
-    f"{L}.3.eh_proj.weight": (192, 384),
-    f"{L}.3.enorm.weight": (192,),
-    "lm_head.weight": (16, 192),
+    f"{L}.0.mlp.gate.weight": (4, 192), f"{L}.0.self_attn.indexer.weights_proj.weight": (4, 192),
+    f"{L}.3.eh_proj.weight": (192, 384), f"{L}.3.enorm.weight": (192,), "lm_head.weight": (16, 192),
     "model.embed_tokens.weight": (16, 192),
-}
+}  # fmt: skip
 IGNORED = [
     "lm_head", f"{L}.0.mlp.gate", f"{L}.0.self_attn.indexer.weights_proj", f"{L}.3.eh_proj", "model.embed_tokens",
 ]  # fmt: skip

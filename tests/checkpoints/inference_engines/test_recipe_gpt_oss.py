@@ -98,14 +98,10 @@ def test_a_group_by_hand() -> None:
 E = "model.layers.1.mlp.experts"
 EXPERTS = {f"{E}.gate_up_proj": (3, 64, 50), f"{E}.down_proj": (3, 96, 64)}
 KEPT = {
-    f"{E}.gate_up_proj_bias": (3, 50),
-    f"{E}.down_proj_bias": (3, 64),
-    "model.layers.1.mlp.router.weight": (3, 64),
-    "model.layers.1.self_attn.q_proj.weight": (32, 64),
-    "model.layers.1.self_attn.sinks": (4,),
-    "model.embed_tokens.weight": (16, 64),
-    "lm_head.weight": (16, 64),
-}
+    f"{E}.gate_up_proj_bias": (3, 50), f"{E}.down_proj_bias": (3, 64), "model.layers.1.mlp.router.weight": (3, 64),
+    "model.layers.1.self_attn.q_proj.weight": (32, 64), "model.layers.1.self_attn.sinks": (4,),
+    "model.embed_tokens.weight": (16, 64), "lm_head.weight": (16, 64),
+}  # fmt: skip
 CONFIG = {"model_type": "gpt_oss", "torch_dtype": "bfloat16"}
 ALWAYS_KEPT = ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]
 

@@ -31,11 +31,7 @@ HALF = np.array(0.5, np.float32)
 LAYOUTS: dict[str, tuple[dict[str, Array], tuple[str, ...], Any]] = {
     "deepseek": ({W: random_codes((130, 200)), W + "_scale_inv": random_scales((2, 2))}, (W + "_scale_inv",), FP8),
     "deepseek v4": ({W: random_codes((130, 200)), M + "scale": random_scales((2, 2), E8M0)}, (M + "scale",), FP8),
-    "experts": (
-        {X: random_codes((3, 130, 40)), X + "_scale_inv": random_scales((3, 2, 1))},
-        (X + "_scale_inv",),
-        FP8,
-    ),
+    "experts": ({X: random_codes((3, 130, 40)), X + "_scale_inv": random_scales((3, 2, 1))}, (X + "_scale_inv",), FP8),
     "compressed-tensors": (
         {W: random_codes((9, 16)), M + "weight_scale": random_scales((9, 1), BF16), M + "input_scale": HALF},
         (M + "weight_scale", M + "input_scale"),
