@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import everything, save, stored_bytes, values
+from support.checkpoint_files import save, stored_bytes, values
 from support.command_line import fail, run
 
 import lowprec as lp
@@ -16,40 +16,6 @@ from lowprec.checkpoints import convert
 
 SEED = 0x0123_4567_89AB_CDEF
 STOCHASTIC: dict[str, Any] = {"rounding": "stochastic", "seed": SEED}
-
-REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"to": "bfloat16", "rounding": "stochastic"}, r"`seed` must be .*is stochastic; got None"),
-    ({"to": "bfloat16", "rounding": "to_odd", "seed": 1}, r"`seed` must be None unless .*; got 1"),
-    ({"to": "bfloat16", "seed": 1}, r"`seed` must be None unless .*; got 1"),
-    ({"to": "bfloat16", "rounding": "stochastic", "seed": -1}, r"`seed` must be an integer from 0 .*; got -1"),
-    ({"to": "bfloat16", "rounding": "stochastic", "seed": 1, "random_bits": 33}, r"`random_bits` must be .*; got 33"),
-    ({"to": "bfloat16", "rounding": "up"}, r"`rounding` must be one of nearest_even, .*; got 'up'"),
-    ({"to": "bfloat16", "overflow": "wrap"}, r"`overflow` must be one of sat_finite, .*; got 'wrap'"),
-    ({"to": "bfloat16", "nan": 0}, r"`nan` must be one of signed, .*; got 0"),
-    ({"to": "float8_e5m2", "rounding": "to_odd", "saturate": False}, r"`saturate` must be True.*`rounding`.*got False"),
-    ({"to": "float8_e8m0fnu", "overflow": "ovf_inf", "round_mode": "up"}, r"`round_mode` must be None.*`overflow`.*up"),
-    ({"to": "float8_e5m2", "nan": "zero", "opset": 24}, r"`opset` must be 28.* where `nan` is given; got 24"),
-    ({"to": "int8", "rounding": "to_odd", "scale": "tensor"}, r"`to` must be a float .*`rounding` .*; got int8"),
-    ({"to": "int8", "nan": "zero", "raw": True}, r"`to` must be a float format where `nan` is given; got int8"),
-    ({"to": "int8", "scale": "tensor", "scale_rule": "ceil"}, r"`scale_rule` .*powers of two; got 'ceil'.*float32"),
-    ({"to": "bfloat16", "scale_rule": "ceil"}, r"`scale_rule` must be None unless there is a `scale`; got 'ceil'"),
-    ({"to": "int8", "scale": "tensor", "scale_format": "float8_e8m0fnu", "scale_rule": "x"}, r"of floor, .*'x'"),
-    ({"recipe": "mxfp8", "rounding": "to_odd"}, r"`rounding` must be None where there is a `recipe`; got 'to_odd'"),
-    ({"recipe": "mxfp8", "seed": 3}, r"`seed` must be None where there is a `recipe`; got 3"),
-    ({"recipe": "mxfp8", "scale_rule": "up"}, r"`scale_rule` must be one of floor, .*; got 'up'"),
-    ({"recipe": "int8", "scale_rule": "ceil"}, r"`scale_rule` .* unless `recipe` is one of mxfp4a16, .*int8"),
-    ({"recipe": "fnuz", "scale_rule": "ceil"}, r"`scale_rule` must be None unless `recipe` is one of .* with fnuz"),
-    ({"layout": "modelopt", "overflow": "ovf_inf"}, r"`overflow` must be None .* a `layout`; got 'ovf_inf'"),
-    ({"layout": "modelopt", "scale_rule": "ceil"}, r"`scale_rule` must be None where there is a `layout`; got 'ceil'"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("options", "match"), REFUSED, ids=lambda one: "" if isinstance(one, str) else str(one))
-def test_refusals(options: dict[str, Any], match: str, tmp_path: Path) -> None:
-    source = save(tmp_path / "x.safetensors", {"model.layers.0.mlp.up_proj.weight": values((32, 32))})
-    with pytest.raises(ValueError, match=match):
-        convert(source, tmp_path / "y.safetensors", **options)
-    assert sorted(everything(tmp_path)) == ["x.safetensors"]
 
 
 def test_the_report_says_the_rules(tmp_path: Path) -> None:

@@ -157,22 +157,6 @@ def test_losses_are_those_of_what_a_reader_gets(tmp_path: Path) -> None:
     assert report.sqnr_db == pytest.approx(10 * np.log10((wide**2).sum() / (error**2).sum()), abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [({"to": "uint8"}, "must be a signed format to be scaled"), ({"to": "float8_e8m0fnu"}, "must be a signed format"),
-     ({"to": "bfloat16"}, "bfloat16"), ({"to": "int32"}, "int32"), ({"to": "int8", "scale": "rows"}, "`scale` must be"),
-     ({"to": "int8", "scale": "block:0"}, "`scale` must be"), ({"to": "int8", "scale": "block:65537"}, "`scale` must"),
-     ({"to": "int8", "scale": "axis:"}, "`scale` must"), ({"to": "int8", "scale_format": "int8"}, "`scale_f"),
-     ({"to": "int8", "scale_format": "float64"}, "`scale_format` must be one of"), ({"to": "int4", "opset": 19}, "21"),
-     ({"to": "int8", "opset": 13}, "opset|precision|output_dtype")],
-    ids=str,
-)  # fmt: skip
-def test_what_cannot_be_scaled(options: dict[str, Any], why: str, tmp_path: Path) -> None:
-    source = save(tmp_path / "x.safetensors", {"w": values((4, 4))})
-    with pytest.raises(ValueError, match=why):
-        convert(source, tmp_path / "y.safetensors", **{"scale": "tensor", **options})
-
-
 def test_what_would_not_fit_in_memory(tmp_path: Path) -> None:
     source = save(tmp_path / "x.safetensors", {"w": np.ones((1_700_000, 1), np.float32)})
     with pytest.raises(FileError, match="'w': cannot be converted within `max_memory`"):

@@ -143,11 +143,3 @@ def test_pieces_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(name, value)
     convert("x.safetensors", "parts.safetensors", to="bfloat16", threads=3, verify=True)
     assert Path("parts.safetensors").read_bytes() == Path("whole.safetensors").read_bytes()
-
-
-def test_dask() -> None:
-    pytest.importorskip("distributed")
-    mixed_model()
-    convert("x.safetensors", "whole.safetensors", to="bfloat16")
-    convert("x.safetensors", "dask.safetensors", to="bfloat16", dask="local", threads=1)
-    assert Path("dask.safetensors").read_bytes() == Path("whole.safetensors").read_bytes()

@@ -11,15 +11,13 @@ import pytest
 from support.checkpoint_files import raw_file
 from support.command_line import run
 from support.containers import SOURCES
-from support.paths import TESTS
+from support.golden import GOLDEN
 from support.quantized_checkpoints import LAYOUTS, REFUSED, TOOLS, write_folder
 from support.typed_tensors import BF16, F8, read_tensors, write_model, write_tensors
 
 import lowprec as lp
 
 pytestmark = pytest.mark.usefixtures("working_folder")
-
-GOLDEN = TESTS / "checkpoints" / "golden"
 
 
 def headline(path: Path | str, capsys: pytest.CaptureFixture[str]) -> str:

@@ -217,19 +217,6 @@ def test_and_back(recipe: str, folder: Path, tmp_path: Path) -> None:
     assert configuration(tmp_path / "back") == CONFIG
 
 
-@pytest.mark.parametrize("recipe", TOOLS)
-@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}])
-def test_the_same_bytes_in_any_cut(
-    recipe: str, options: dict[str, Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    convert(folder, tmp_path / "whole", recipe=recipe)
-    monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", 1)
-    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
-    convert(folder, tmp_path / "cut", recipe=recipe, **options)
-    whole, cut = read_tensors(tmp_path / "whole"), read_tensors(tmp_path / "cut")
-    assert {name: one.tobytes() for name, one in cut.items()} == {name: one.tobytes() for name, one in whole.items()}
-
-
 def test_experts_are_kept_as_a_whole(folder: Path, tmp_path: Path) -> None:
     """A module is either quantized or ignored: one of the two parameters of experts cannot be kept alone."""
     out = tmp_path / "out"

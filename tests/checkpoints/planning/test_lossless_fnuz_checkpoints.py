@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from support.typed_tensors import BF16, E8M0, F8, random_codes, random_scales, r
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.cli import main
 
 Array = np.ndarray[Any, Any]
 
@@ -99,6 +97,7 @@ def test_every_layout(layout: str, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "config.json").read_bytes() == (source / "config.json").read_bytes()
     for file in ("a.safetensors", "b.safetensors"):
         assert read_tensors(tmp_path / "out" / file).keys() == read_tensors(source / file).keys()
+    assert "lossless: 1 tensor keeps every value" in report.as_text()
     made = [one for one in report.tensors if one.action == "converted"]
     assert [(one.name, one.target, one.lossless, one.inexact, one.sqnr_db) for one in made] == [
         (name, "float8_e4m3fnuz", True, 0, np.inf)
@@ -223,10 +222,6 @@ def test_refusals(tmp_path: Path) -> None:
         source = model(tmp_path / name, tensors, FP8)
         with pytest.raises(FileError, match=text):
             convert(source, tmp_path / "out", recipe="fnuz", **options)
-    with pytest.raises(ValueError, match="`also` must be empty for fnuz, which changes all weights"):
-        convert(tmp_path / "kept", tmp_path / "out", recipe="fnuz", also="*")
-    with pytest.raises(ValueError, match="`to` must be None where there is a `recipe`"):
-        convert(tmp_path / "kept", tmp_path / "out", recipe="fn", to="float16")
     assert not (tmp_path / "out").exists()
 
 
@@ -244,41 +239,3 @@ def test_a_weight_can_be_kept(tmp_path: Path) -> None:
     written = tensors_of(tmp_path / "out")
     assert written["model.layers.0.up_proj.weight"] == tensors_of(source)["model.layers.0.up_proj.weight"]
     assert written["model.layers.1.up_proj.weight"][0] == "F8_E4M3"
-
-
-@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}])
-def test_the_same_bytes_in_any_cut(options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One code of 240 at the end decides about all rows."""
-    codes = random_codes((300, 64)).view(np.uint8)
-    codes[codes == 0x80], codes[-1, -1] = 3, 0x7F
-    tensors = {W: codes.view(FNUZ), M + "weight_scale": random_scales((300, 1), BF16)}
-    source = model(tmp_path / "in", tensors, CT)
-    convert(source, tmp_path / "whole", recipe="fn")
-    monkeypatch.setattr("lowprec.checkpoints.operations.change_codes.PART", 1)
-    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
-    convert(source, tmp_path / "cut", recipe="fn", **options)
-    assert tensors_of(tmp_path / "cut") == tensors_of(tmp_path / "whole")
-    assert tensors_of(tmp_path / "cut")[M + "weight_scale"][2] == tensors[M + "weight_scale"].tobytes()
-
-
-def test_a_single_file_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tensors, _, _ = LAYOUTS["comfyui"]
-    write_tensors(tmp_path / "in.safetensors", tensors)
-    assert (
-        main(["convert", str(tmp_path / "in.safetensors"), str(tmp_path / "out.safetensors"), "--recipe", "fnuz"]) == 0
-    )
-    assert "lossless: 1 tensor keeps every value" in capsys.readouterr().out
-    assert tensors_of(tmp_path, "out.safetensors")[W][0] == "F8_E4M3FNUZ"
-    main(
-        ["convert", str(tmp_path / "in.safetensors"), str(tmp_path / "x.safetensors"), "--recipe", "fnuz", "--dry-run"]
-    )
-    assert not (tmp_path / "x.safetensors").exists()
-
-
-def test_on_a_cluster(tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
-    source, _ = fnuz_model(tmp_path / "in")
-    convert(source, tmp_path / "out", recipe="fn")
-    convert(source, tmp_path / "dask", recipe="fn", dask="local", threads=2)
-    assert tensors_of(tmp_path / "dask") == tensors_of(tmp_path / "out")
-    assert json.loads((tmp_path / "dask" / "config.json").read_text()) == {"quantization_config": FP8}

@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from support.checkpoint_files import leftovers
-from support.golden import GOLDEN
 from support.scaled_weights import ONE, P, Q, codes, fp8, nvfp4, write_model
 from support.typed_tensors import F8
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
-
-MODELOPT = GOLDEN / "modelopt" / "NVFP4"
 
 BLOCK = {
     f"{P}.weight": codes().view(np.uint8).clip(0, 0x70).view(F8),
@@ -75,28 +72,3 @@ def test_a_cache_in_other_numbers(cache: Any, tmp_path: Path) -> None:
     source = write_model(tmp_path / "x", nvfp4("modelopt"), kv_cache_scheme=cache)
     with pytest.raises(FileError, match=r"the scheme of the cache, .* has no names in the layout compressed-tensors"):
         convert(source, tmp_path / "y", layout="compressed-tensors")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"to": "bfloat16"}, "`to` must be None where there is a `layout`; got 'bfloat16'"),
-        ({"recipe": "int8"}, "`recipe` must be None where there is a `layout`; got 'int8'"),
-        ({"scale": "tensor"}, "`scale` must be 'none' where there is a `layout`; got 'tensor'"),
-        ({"include": "*"}, "`include` must be .* where there is a `layout`"),
-        ({"raw": True}, "`raw` must be False where there is a `layout`"),
-        ({"keep": "*"}, "`keep` must be empty unless there is a `recipe`"),
-        ({"layout": "gguf"}, "`layout` must be one of compressed-tensors, modelopt; got 'gguf'"),
-        ({"layout": 3}, "`layout` must be one of compressed-tensors, modelopt; got 3"),
-    ],
-)
-def test_parameters(options: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=message):
-        convert(MODELOPT, tmp_path / "out", **{"layout": "compressed-tensors", **options})
-    assert not (tmp_path / "out").exists()
-
-
-def test_other_containers(tmp_path: Path) -> None:
-    np.savez(tmp_path / "x.npz", x=np.ones(3, np.float32))
-    with pytest.raises(FileError, match=r"must be a \.safetensors file, or a folder of them, for the layout modelopt"):
-        convert(tmp_path / "x.npz", tmp_path / "y.npz", layout="modelopt")
