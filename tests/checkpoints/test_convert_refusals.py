@@ -11,7 +11,6 @@ import pytest
 from support.checkpoint_files import save, values
 from support.command_line import fail, run
 from support.optional import optional
-from support.quantized_checkpoints import LAYOUTS
 
 import lowprec as lp
 from lowprec.checkpoints import convert
@@ -25,8 +24,6 @@ ReferenceEvaluator: Any = optional("onnx.reference:ReferenceEvaluator")
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 QUIET = ("--progress", "none")
-FLOATS = {"F8_E4M3", "F8_E8M0", "F4", "BF16", "F16", "F32"}
-BY_LAYOUT = pytest.mark.parametrize("checkpoint", LAYOUTS.values(), ids=LAYOUTS)
 
 
 @pytest.mark.parametrize("to", ["int8", "uint8", "int4", "int32", "uint2"])

@@ -29,6 +29,7 @@ from support.typed_tensors import (
     write_tensors,
 )
 
+import lowprec as lp
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
 
@@ -40,7 +41,7 @@ FP8 = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
 
 
 def check(expected: dict[str, Array], tensors: Tensors, config: Any, to: str = "bfloat16") -> None:
-    """Convert a model of two shards, and compare names, shapes, bytes."""
+    """Convert a model of two shards, and open it; compare names, shapes, bytes."""
     names = list(tensors)
     shards = {"a.safetensors": {n: tensors[n] for n in names[:1]}, "b.safetensors": {n: tensors[n] for n in names[1:]}}
     source = write_model(Path("in"), shards, {"quantization_config": config, "torch_dtype": "float32"})
@@ -49,6 +50,12 @@ def check(expected: dict[str, Array], tensors: Tensors, config: Any, to: str = "
     assert everything(source) == before
     result = read_tensors(Path("out"))
     assert result.keys() == expected.keys()
+    with lp.checkpoints.open(source) as checkpoint:
+        assert checkpoint.keys() == expected.keys()
+        for name, x in expected.items():
+            assert checkpoint.read(name, to=to).tobytes() == rounded(x, to)
+            rows = slice(len(x) // 3, len(x) // 3 + 2)
+            assert checkpoint.read(name, to=to, rows=rows).tobytes() == rounded(np.ascontiguousarray(x[rows]), to)
     for name, x in expected.items():
         assert (result[name].shape, result[name].dtype) == (x.shape, TARGETS[to])
         assert result[name].tobytes() == rounded(x, to)
@@ -89,7 +96,8 @@ def test_scales_of_as_many_blocks_as_rows() -> None:
 
 
 @pytest.mark.parametrize("shape", [(3,), (3, 1), (3, 1, 1), (3, 4), (3, 4, 1)])
-def test_scales_of_experts_and_their_rows(shape: tuple[int, ...]) -> None:
+def test_scales_of_experts_and_their_rows(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", 16)
     codes, scales = random_codes((3, 4, 8)), random_scales(shape)
     expected = codes.astype(np.float32) * scales.reshape((*shape, 1, 1)[:3])
     check({E + "w": expected}, {E + "w": codes, E + "w_scale": scales}, {"quant_method": "fp8"})

@@ -18,17 +18,15 @@ from support.checkpoint_files import raw_file, save, sizes_of_reads
 from support.containers import SOURCES, X
 from support.golden import GOLDEN
 from support.optional import optional
-from support.quantized_checkpoints import LAYOUTS, READ, REFUSED, TOOLS, name_of_values, tensors_of, write, write_folder
+from support.quantized_checkpoints import LAYOUTS, write, write_folder
 from support.typed_tensors import (
     BF16,
-    E8M0,
     F8,
     FP4,
     FP8_BLOCKS,
     TARGETS,
     W,
     block_model,
-    in_blocks,
     nibbles,
     random_codes,
     random_scales,
@@ -86,28 +84,6 @@ def test_gpt_oss(chunk: int, rows: slice | None, monkeypatch: pytest.MonkeyPatch
     part = expected if rows is None else expected[rows]
     assert x.shape == part.shape
     assert x.tobytes() == rounded(np.ascontiguousarray(part), "bfloat16")
-
-
-@pytest.mark.parametrize("rows", [None, slice(1, 2)])
-def test_experts_and_their_rows(rows: slice | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", 16)
-    codes, scales = random_codes((3, 4, 8)), random_scales((3, 4, 1))
-    shards = {"a.safetensors": {E + "w": codes, E + "w_scale": scales}}
-    folder = write_model(Path("in"), shards, {"quantization_config": {"quant_method": "fp8"}})
-    expected = codes.astype(np.float32) * scales
-    with lp.checkpoints.open(folder) as checkpoint:
-        x = checkpoint.read(E + "w", rows=rows, to="float32")
-    assert np.array_equal(x, expected if rows is None else expected[rows])
-
-
-def test_scales_of_powers_of_two() -> None:
-    codes, scales = random_codes((130, 200)), random_scales((2, 2), E8M0)
-    folder = write_model(
-        Path("in"), {"a.safetensors": {W: codes, W[:-6] + "scale": scales}}, {"quantization_config": FP8_BLOCKS}
-    )
-    with lp.checkpoints.open(folder) as checkpoint:
-        expected = codes.astype(np.float32) * in_blocks(scales, codes.shape)
-        assert checkpoint[W].tobytes() == rounded(expected, "bfloat16")
 
 
 def test_nvfp4() -> None:
@@ -421,33 +397,6 @@ def test_what_holds_no_numbers() -> None:
         assert list(checkpoint) == ["text.npy", "w"]
         with pytest.raises(FileError, match="holds no numbers that can be read"):
             checkpoint["text.npy"]
-
-
-@pytest.mark.parametrize("name", READ)
-def test_layouts_that_are_read(name: str) -> None:
-    checkpoint = LAYOUTS[name]
-    folder = write_folder(Path("in"), checkpoint)
-    with lp.checkpoints.open(folder) as found:
-        assert found.keys() == (tensors_of(checkpoint).keys() - checkpoint.quantized.keys()) | {
-            name_of_values(checkpoint)
-        }
-        assert found[name_of_values(checkpoint)].dtype == BF16
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_layouts_that_are_not_read(name: str) -> None:
-    """Codes are never returned without the scales that belong to them, unless they are asked for."""
-    checkpoint = LAYOUTS[name]
-    folder = write_folder(Path("in"), checkpoint)
-    with lp.checkpoints.open(folder) as found:
-        if checkpoint.codes in found:
-            expected = rf"quantized by {TOOLS[name]}, .* \(raw=True" if name in TOOLS else r"not be applied \(raw=True"
-            with pytest.raises(FileError, match=expected):
-                found[checkpoint.codes]
-        else:  # a layout that is read now
-            assert found[name_of_values(checkpoint)].dtype == BF16
-        assert found.read(checkpoint.codes, raw=True).shape == checkpoint.quantized[checkpoint.codes][1]
-        assert found["lm_head.weight"].shape == (4, 8)
 
 
 def test_scales_of_columns(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from support.checkpoint_files import everything, leftovers, save, values
 from support.command_line import run
 from support.golden import GOLDEN
+from support.resumed_conversions import fail, three_shards
 from support.sharded_checkpoint import checkpoint
 from support.tiny_models import experts, experts_config, write_folder
 
@@ -71,6 +72,15 @@ def test_the_same_bytes_of_recipes(source: str, options: Any, address: str, tmp_
     convert(folder, tmp_path / "alone", **options)
     convert(folder, tmp_path / "together", dask=address, **options)
     assert everything(tmp_path / "together") == everything(tmp_path / "alone")
+
+
+def test_what_another_run_began_is_resumed(address: str, tmp_path: Path) -> None:
+    source, target = three_shards(tmp_path / "in"), tmp_path / "out"
+    fail(source, target, to="float16")
+    report = convert(source, target, to="float16", resume=True, dask=address)
+    assert report.remarks == ["the conversion is resumed: 2 of 3 files were finished"]
+    convert(source, tmp_path / "whole", to="float16")
+    assert everything(target) == everything(tmp_path / "whole")
 
 
 def test_an_error_on_a_worker(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,12 +175,17 @@ def expected_of(weight: Array, powers: bool) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize("recipe", TOOLS)
-def test_what_is_written(recipe: str, folder: Path, tmp_path: Path) -> None:
-    """Codes keep the name, scales are named `_scale_inv`; each matrix of experts has blocks of its own."""
+def test_what_is_written_and_read_again(recipe: str, folder: Path, tmp_path: Path) -> None:
+    """Codes keep the name, scales are named `_scale_inv`; each matrix of experts has blocks of its own.
+
+    The values are codes times scales, rounded to bfloat16; names, shapes and description are the model's again.
+    """
     powers = recipe.endswith("ue8m0")
     report = convert(folder, tmp_path / "out", recipe=recipe, verify=True)
     assert {one.name for one in report.tensors if one.action == "converted"} == QUANTIZED.keys()
-    source, written = model(), read_tensors(tmp_path / "out")
+    convert(tmp_path / "out", tmp_path / "back", to="bfloat16")
+    source, written, back = model(), read_tensors(tmp_path / "out"), read_tensors(tmp_path / "back")
+    assert back.keys() == source.keys()
     assert written.keys() == source.keys() | {f"{name}_scale_inv" for name in QUANTIZED}
     for name, shape in QUANTIZED.items():
         scales, codes = expected_of(source[name], powers)
@@ -191,6 +196,9 @@ def test_what_is_written(recipe: str, folder: Path, tmp_path: Path) -> None:
         assert found.shape == (*shape[:-2], -(-shape[-2] // 128), -(-shape[-1] // 128))
         assert np.array_equal(found, scales)
         assert not powers or (np.frexp(found)[0] == 0.5).all()
+        spread = scales.repeat(128, axis=-2).repeat(128, axis=-1)[..., : codes.shape[-2], : codes.shape[-1]]
+        values = torch.tensor(codes).view(torch.float8_e4m3fn).float() * torch.tensor(spread)
+        assert back[name].tobytes() == bits_of(values.bfloat16()).tobytes()
     for name in (*KEPT, BIAS):
         assert written[name].tobytes() == source[name].tobytes()
     index = json.loads((tmp_path / "out" / "model.safetensors.index.json").read_text())
@@ -200,20 +208,6 @@ def test_what_is_written(recipe: str, folder: Path, tmp_path: Path) -> None:
         **({"scale_fmt": "ue8m0"} if powers else {}), "weight_block_size": [128, 128],
     }  # fmt: skip
     assert configuration(tmp_path / "out") == {**CONFIG, "quantization_config": quantization}
-
-
-@pytest.mark.parametrize("recipe", TOOLS)
-def test_and_back(recipe: str, folder: Path, tmp_path: Path) -> None:
-    """The values are codes times scales, rounded to bfloat16; names, shapes and description are the model's."""
-    convert(folder, tmp_path / "out", recipe=recipe)
-    convert(tmp_path / "out", tmp_path / "back", to="bfloat16")
-    source, back = model(), read_tensors(tmp_path / "back")
-    assert back.keys() == source.keys()
-    for name in QUANTIZED:
-        scales, codes = expected_of(source[name], recipe.endswith("ue8m0"))
-        spread = scales.repeat(128, axis=-2).repeat(128, axis=-1)[..., : codes.shape[-2], : codes.shape[-1]]
-        values = torch.tensor(codes).view(torch.float8_e4m3fn).float() * torch.tensor(spread)
-        assert back[name].tobytes() == bits_of(values.bfloat16()).tobytes()
     assert configuration(tmp_path / "back") == CONFIG
 
 

@@ -50,29 +50,12 @@ def test_the_bytes_of_modelopt(recipe: str, folder: str, model: Path, tmp_path: 
     assert found == golden
     config, expected = read_json(out / "config.json"), read_json(GOLDEN / "modelopt" / folder / "config.json")
     assert json.dumps(config["quantization_config"]) == json.dumps(expected["quantization_config"])
-    assert read_json(out / "hf_quant_config.json") == read_json(GOLDEN / "modelopt" / folder / "hf_quant_config.json")
+    ours, theirs = (one / "hf_quant_config.json" for one in (out, GOLDEN / "modelopt" / folder))
+    assert ours.read_text(encoding="utf-8").strip() == theirs.read_text(encoding="utf-8").strip()
     assert read_json(out / INDEX)["weight_map"].keys() == tensors_of(out).keys()
     assert {one.name for one in report.tensors if one.action == "converted"} == {
         name for name in llama() if name.endswith("_proj.weight")
     }
-
-
-@pytest.mark.parametrize("recipe", FOLDERS)
-def test_the_file_is_modelopts_to_the_byte(recipe: str, model: Path, tmp_path: Path) -> None:
-    """hf_quant_config.json has the same text, for people who compare."""
-    convert(model, tmp_path / "out", recipe=recipe)
-    golden = GOLDEN / "modelopt" / FOLDERS[recipe] / "hf_quant_config.json"
-    assert (tmp_path / "out" / "hf_quant_config.json").read_text(encoding="utf-8").strip() == golden.read_text().strip()
-
-
-@pytest.mark.parametrize("recipe", FOLDERS)
-def test_fused_weights_share_the_scale_of_a_tensor(recipe: str, model: Path, tmp_path: Path) -> None:
-    convert(model, tmp_path / "out", recipe=recipe)
-    last = "weight_scale_2" if recipe == "modelopt-nvfp4" else "weight_scale"
-    found = tensors_of(tmp_path / "out")
-    q, k, gate, up = (found[f"model.layers.0.{name}_proj.{last}"][2] for name in
-                      ("self_attn.q", "self_attn.k", "mlp.gate", "mlp.up"))  # fmt: skip
-    assert ((q, gate) == (k, up)) == (recipe != "modelopt-fp8-dynamic")
 
 
 def test_nvfp4_is_dequantized_to_the_bits_of_modelopt(model: Path, tmp_path: Path) -> None:

@@ -38,13 +38,15 @@ def layout_of(source: Path) -> str:
 
 
 @pytest.mark.parametrize("source", [MODELOPT, COMPRESSED], ids=["modelopt", "compressed-tensors"])
-def test_names_and_bytes(source: Path, tmp_path: Path) -> None:
-    """Those of the other layout: only the second scale has other bytes, 1 / x in float32."""
-    out, layout = tmp_path / "out", layout_of(source)
-    report = convert(source, out, layout=layout, verify=True)
-    found, before = tensors_of(out), tensors_of(source)
-    other = tensors_of(COMPRESSED if source == MODELOPT else MODELOPT)
-    assert {name: one[:2] for name, one in found.items()} == {name: one[:2] for name, one in other.items()}
+def test_there_and_back(source: Path, tmp_path: Path) -> None:
+    """Names, bytes and descriptions are those of the other layout: only the second scale is another, 1 / x in float32.
+
+    All else in config.json stays, and converting back restores all.
+    """
+    out, other = tmp_path / "out", COMPRESSED if source == MODELOPT else MODELOPT
+    report = convert(source, out, layout=layout_of(source), verify=True)
+    found, before, expected = tensors_of(out), tensors_of(source), tensors_of(other)
+    assert {name: one[:2] for name, one in found.items()} == {name: one[:2] for name, one in expected.items()}
     old, new = ("weight_scale_2", "weight_global_scale")[:: 1 if source == MODELOPT else -1]
     packed = ("weight", "weight_packed")[:: 1 if source == MODELOPT else -1]
     for name, (kind, _, content) in before.items():
@@ -57,21 +59,18 @@ def test_names_and_bytes(source: Path, tmp_path: Path) -> None:
             assert found[name][2] == content
     assert [one.action for one in report.tensors] == ["kept"] * len(before)
     assert {(one.source, one.target) for one in report.tensors if one.name.endswith(old)} == {("float32", "float32")}
-    assert report.to == layout
-
-
-@pytest.mark.parametrize("source", [MODELOPT, COMPRESSED], ids=["modelopt", "compressed-tensors"])
-def test_descriptions(source: Path, tmp_path: Path) -> None:
-    """Those of the golden folder in the other layout; all else in config.json stays."""
-    convert(source, tmp_path / "out", layout=layout_of(source))
-    other = COMPRESSED if source == MODELOPT else MODELOPT
-    config, expected, before = (read_json(folder / "config.json") for folder in (tmp_path / "out", other, source))
-    entry = config.pop("quantization_config")
-    assert entry == expected["quantization_config"]
-    assert {**config, "quantization_config": before["quantization_config"]} == before
-    assert (tmp_path / "out" / "hf_quant_config.json").exists() == (other == MODELOPT)
+    assert report.to == layout_of(source)
+    assert "lossless" in report.remarks[0]
+    assert "7 other scales become their reciprocals" in report.remarks[0]
+    config, theirs, ours = (read_json(folder / "config.json") for folder in (out, other, source))
+    assert config.pop("quantization_config") == theirs["quantization_config"]
+    assert {**config, "quantization_config": ours["quantization_config"]} == ours
+    assert (out / "hf_quant_config.json").exists() == (other == MODELOPT)
     if other == MODELOPT:
-        assert read_json(tmp_path / "out" / "hf_quant_config.json") == read_json(MODELOPT / "hf_quant_config.json")
+        assert read_json(out / "hf_quant_config.json") == read_json(MODELOPT / "hf_quant_config.json")
+    convert(out, tmp_path / "back", layout=layout_of(other))
+    assert tensors_of(tmp_path / "back") == before
+    assert read_json(tmp_path / "back" / "config.json")["quantization_config"] == ours["quantization_config"]
 
 
 @pytest.mark.parametrize(("name", "source"), RELABELLED.items())
@@ -87,17 +86,6 @@ def test_peers_read_the_values_that_there_were(name: str, source: Path, tmp_path
         if name == "modelopt":
             values = np.where(values == 0x8000, 0, values).astype("<u2")
         assert hashlib.sha256(values.tobytes()).hexdigest()[:16] == expected
-
-
-@pytest.mark.parametrize("source", [MODELOPT, COMPRESSED], ids=["modelopt", "compressed-tensors"])
-def test_there_and_back(source: Path, tmp_path: Path) -> None:
-    report = convert(source, tmp_path / "out", layout=layout_of(source))
-    convert(tmp_path / "out", tmp_path / "back", layout="modelopt" if source == MODELOPT else "compressed-tensors")
-    assert tensors_of(tmp_path / "back") == tensors_of(source)
-    old, new = (read_json(folder / "config.json")["quantization_config"] for folder in (source, tmp_path / "back"))
-    assert old == new
-    assert "lossless" in report.remarks[0]
-    assert "7 other scales become their reciprocals" in report.remarks[0]
 
 
 def test_a_reciprocal_that_is_not_undone(tmp_path: Path) -> None:
