@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from support.bits import bits_of
 from support.checkpoint_files import Array, bytes_in, parse, save, stored_bytes, values
+from support.command_line import fail, run
 
 import lowprec as lp
 from lowprec import reference
@@ -278,3 +279,43 @@ def test_scale_rules_of_experts() -> None:
         elements = lp.quantize_linear(x, expected, axis=1, block_size=32, output_dtype="float4_e2m1fn", packed=True)
         assert codes.tobytes() == elements.tobytes()
         assert (scales.tobytes() == own[0].tobytes()) == (rule == "rceil")
+
+
+QUIET = ("--progress", "none")
+
+
+@pytest.mark.usefixtures("working_folder")
+@pytest.mark.parametrize("to", ["int8", "uint8", "int4", "int32", "uint2"])
+def test_integers_need_a_scale(to: str, capsys: pytest.CaptureFixture[str]) -> None:
+    save(Path("x.safetensors"), {"w": values((4, 4)), "i": np.arange(3)})
+    text = fail("convert", "x.safetensors", "y.safetensors", "--to", to, *QUIET, capsys=capsys)
+    assert text.startswith("--scale must be tensor, axis:N or block:B for an integer format")
+    assert text.endswith(f"got none, to {to} (--raw converts all the same)")
+    fail("convert", "x.safetensors", "y.safetensors", "--to", to, "--dry-run", capsys=capsys)
+    run("convert", "x.safetensors", "y.safetensors", "--to", to, "--raw", *QUIET, capsys=capsys)
+    report = convert("x.safetensors", "z.safetensors", to=to, exclude="w")
+    assert {one.action for one in report.tensors} == {"kept"}
+
+
+@pytest.mark.usefixtures("working_folder")
+@pytest.mark.parametrize("axis", [99, 3, -4])
+def test_an_axis_that_no_tensor_has(axis: int, capsys: pytest.CaptureFixture[str]) -> None:
+    save(
+        Path("x.safetensors"), {"w": values((4, 4)), "b": values((4,)), "c": values((2, 2, 2)), "i": np.zeros((1,) * 5)}
+    )
+    arguments = ("convert", "x.safetensors", "y.safetensors", "--to", "int8", "--scale", f"axis:{axis}")
+    text = fail(*arguments, "--exclude", "i", *QUIET, capsys=capsys)
+    assert text == f"x.safetensors: has no tensor to be converted with an axis {axis}; their ranks are 1, 2, 3"
+    fail(*arguments, "--exclude", "i", "--dry-run", capsys=capsys)
+
+
+@pytest.mark.usefixtures("working_folder")
+def test_an_axis_that_some_tensors_have() -> None:
+    save(Path("x.safetensors"), {"w": values((4, 4)), "b": values((4,)), "c": values((2, 2, 2))})
+    report = convert("x.safetensors", "y.safetensors", to="int8", scale="axis:2")
+    assert {one.name: one.why for one in report.tensors} == {
+        "w": "it has no axis 2", "b": "it has no axis 2", "c": "",
+    }  # fmt: skip
+    save(Path("b.safetensors"), {"b": values((4,))})  # it has the axis, and no use for it
+    report = convert("b.safetensors", "c.safetensors", to="int8", scale="axis:0")
+    assert [one.why for one in report.tensors] == ["each element would have a scale"]

@@ -224,12 +224,7 @@ def test_refusals(tmp_path: Path) -> None:
     for name, tensors, config, text in (
         ("nan", {w: nan.view(F8), **scales}, BLOCKS, f"{w}': has a NaN or an infinity"),
         ("shape", {w: random_codes((130, 256)), f"{w}_scale_inv": random_scales((2, 3))}, BLOCKS, "fits no weight of"),
-        (
-            "zero",
-            {w: random_codes((130, 256)), f"{w}_scale_inv": -random_scales((2, 2))},
-            BLOCKS,
-            "NaN, infinite or neg",
-        ),
+        ("zero", {w: random_codes((130, 256)), f"{w}_scale_inv": -random_scales((2, 2))}, BLOCKS, "infinite or neg"),
         ("lonely", {w: random_codes((130, 256)), **scales, **lonely}, BLOCKS, "has codes .int8. and no scales"),
         ("unknown", awq, {"quant_method": "x"}, "is quantized already, in a way that is not known"),
     ):

@@ -66,19 +66,16 @@ def test_every_container(kind: str) -> None:
 # --- files ---
 
 
-def test_a_missing_shard() -> None:
-    folder = write(*deepseek())
-    (folder / "b.safetensors").unlink()
-    only(folder, "files", "", "b.safetensors', which is missing")
-
-
-def test_an_index_that_lies() -> None:
+def test_an_index_that_is_not_true() -> None:
+    """A tensor is in another shard; a shard is missing."""
     folder = write(*deepseek())
     index = folder / "model.safetensors.index.json"
     fields = json.loads(index.read_text())
     fields["weight_map"][f"{UP}.weight_scale_inv"] = "a.safetensors"
     index.write_text(json.dumps(fields))
     only(folder, "files", "", "places 'model.layers.1.mlp.up_proj.weight_scale_inv' in a.safetensors")
+    (folder / "b.safetensors").unlink()
+    only(folder, "files", "", "b.safetensors', which is missing")
 
 
 def test_totals_and_shards_beside_the_index() -> None:

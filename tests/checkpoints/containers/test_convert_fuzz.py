@@ -60,7 +60,8 @@ def attempt(suffix: str, content: bytes, **options: Any) -> bool:
         path.write_bytes(content)
         said, target = None, Path(name, f"y{suffix if 'recipe' in options else TARGETS.get(suffix, suffix)}")
         try:
-            convert(path, target, **(options or {"to": "float8_e4m3fn", "raw": True}), threads=1, verify=True)
+            how = options or ({"to": "float16"} if suffix == ".gguf" else {"to": "float8_e4m3fn", "raw": True})
+            convert(path, target, **how, threads=1, verify=True)
         except FileError as error:
             said = str(error)
         assert said is None or len(said.splitlines()) == 1

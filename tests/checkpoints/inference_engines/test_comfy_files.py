@@ -31,13 +31,9 @@ def description(text: object) -> Array:
 
 def fp8() -> Tensors:
     codes = np.arange(16 * 32, dtype=np.uint8).reshape(16, 32) % 0x7F
-    return {
-        "weight": codes.view(F8),
-        "weight_scale": np.array(0.25, np.float32),
-        "input_scale": np.array(1, np.float32),
-        "comfy_quant": description({"format": "float8_e4m3fn", "full_precision_matrix_mult": True}),
-        "bias": np.ones(16, np.float16),
-    }
+    said = description({"format": "float8_e4m3fn", "full_precision_matrix_mult": True})
+    scales = {"weight_scale": np.array(0.25, np.float32), "input_scale": np.array(1, np.float32)}
+    return {"weight": codes.view(F8), **scales, "comfy_quant": said, "bias": np.ones(16, np.float16)}
 
 
 def mxfp8() -> Tensors:
@@ -49,21 +45,15 @@ def mxfp8() -> Tensors:
 def nvfp4() -> Tensors:
     scales = np.zeros((128, 4), np.uint8)
     scales.reshape(-1)[[16 * row + column for row in range(16) for column in range(2)]] = 0x30 + np.arange(32)
-    return {
-        "weight": np.arange(256, dtype=np.uint8).reshape(16, 16),
-        "weight_scale": scales.view(F8),
-        "weight_scale_2": np.array(0.5, np.float32),
-        "comfy_quant": description({"format": "nvfp4"}),
-    }
+    codes = np.arange(256, dtype=np.uint8).reshape(16, 16)
+    said = {"weight_scale_2": np.array(0.5, np.float32), "comfy_quant": description({"format": "nvfp4"})}
+    return {"weight": codes, "weight_scale": scales.view(F8), **said}
 
 
 def int8() -> Tensors:
     codes = np.arange(-256, 256).astype(np.int8).reshape(16, 32)
-    return {
-        "weight": codes,
-        "weight_scale": np.linspace(0.1, 1, 16, dtype=np.float32).reshape(16, 1),
-        "comfy_quant": description({"format": "int8_tensorwise"}),
-    }
+    scales = np.linspace(0.1, 1, 16, dtype=np.float32).reshape(16, 1)
+    return {"weight": codes, "weight_scale": scales, "comfy_quant": description({"format": "int8_tensorwise"})}
 
 
 def values(make: Callable[[], Tensors]) -> Array:

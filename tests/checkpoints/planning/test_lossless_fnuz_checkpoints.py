@@ -32,25 +32,19 @@ LAYOUTS: dict[str, tuple[dict[str, Array], tuple[str, ...], Any]] = {
     "experts": ({X: random_codes((3, 130, 40)), X + "_scale_inv": random_scales((3, 2, 1))}, (X + "_scale_inv",), FP8),
     "compressed-tensors": (
         {W: random_codes((9, 16)), M + "weight_scale": random_scales((9, 1), BF16), M + "input_scale": HALF},
-        (M + "weight_scale", M + "input_scale"),
-        CT,
+        (M + "weight_scale", M + "input_scale"), CT,
     ),
     "modelopt": (
         {W: random_codes((9, 16)), M + "weight_scale": HALF, M + "input_scale": HALF},
-        (M + "weight_scale", M + "input_scale"),
-        {"quant_method": "modelopt", "quant_algo": "FP8"},
+        (M + "weight_scale", M + "input_scale"), {"quant_method": "modelopt", "quant_algo": "FP8"},
     ),
     "comfyui": (
         {W: random_codes((9, 16)), M + "scale_weight": HALF, M + "scale_input": HALF, "scaled_fp8": np.zeros(2, F8)},
-        (M + "scale_weight", M + "scale_input"),
-        None,
+        (M + "scale_weight", M + "scale_input"), None,
     ),
-    "mxfp8": (
-        {W: random_codes((9, 64)), M + "weight_scale": random_scales((9, 2), E8M0).view(np.uint8)},
-        (M + "weight_scale",),
-        CT,
-    ),
-}
+    "mxfp8": ({W: random_codes((9, 64)), M + "weight_scale": random_scales((9, 2), E8M0).view(np.uint8)},
+              (M + "weight_scale",), CT),
+}  # fmt: skip
 """Tensors of a weight, which of them are doubled, and the configuration."""
 
 OTHERS = {
