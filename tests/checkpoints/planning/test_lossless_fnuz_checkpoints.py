@@ -128,6 +128,8 @@ def test_e5m2(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["FP8_DYNAMIC", "FP8_BLOCK", "MXFP8A16"])
 def test_files_of_llm_compressor(folder: str, tmp_path: Path) -> None:
+    convert(GOLDEN / folder, tmp_path / "out", recipe="fnuz", dry_run=True)
+    assert not (tmp_path / "out").exists()
     report = convert(GOLDEN / folder, tmp_path / "out", recipe="fnuz")
     assert [one.lossless for one in report.tensors if one.action == "converted"] == [True] * 7
     convert(GOLDEN / folder, tmp_path / "before", to="float32")
