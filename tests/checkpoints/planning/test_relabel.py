@@ -51,8 +51,8 @@ def test_there_and_back(source: Path, tmp_path: Path) -> None:
     packed = ("weight", "weight_packed")[:: 1 if source == MODELOPT else -1]
     for name, (kind, _, content) in before.items():
         if name.endswith(old):
-            expected = (ONE / np.frombuffer(content, "<f4")).tobytes()
-            assert found[name.removesuffix(old) + new][2] == expected
+            reciprocal = ONE / np.frombuffer(content, "<f4")
+            assert found[name.removesuffix(old) + new][2] == reciprocal.tobytes()
         elif kind == "U8":
             assert found[name.removesuffix(packed[0]) + packed[1]][2] == content
         else:
