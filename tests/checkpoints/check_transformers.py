@@ -96,10 +96,7 @@ def mxfp4(name: str, weight: torch.Tensor, random: torch.Generator) -> Tensors:
         return {name: weight}
     experts, columns, rows = weight.shape
     scales = torch.randint(115, 125, (experts, rows, columns // 32), dtype=torch.uint8, generator=random)
-    return {
-        f"{name}_blocks": random_codes((*scales.shape, 16), random),
-        f"{name}_scales": scales,
-    }
+    return {f"{name}_blocks": random_codes((*scales.shape, 16), random), f"{name}_scales": scales}
 
 
 def block_fp8(name: str, weight: torch.Tensor, random: torch.Generator, scale: torch.dtype) -> Tensors:

@@ -106,11 +106,7 @@ def unfilled(folder: Path, *, inputs: bool) -> list[str]:
     if "vllm.platforms.cuda" not in sys.modules:
         _import_vllm()
     from vllm.config import DeviceConfig, LoadConfig, ModelConfig, VllmConfig, set_current_vllm_config
-    from vllm.distributed import (
-        destroy_model_parallel,
-        init_distributed_environment,
-        initialize_model_parallel,
-    )
+    from vllm.distributed import destroy_model_parallel, init_distributed_environment, initialize_model_parallel
     from vllm.model_executor.model_loader.utils import initialize_model
     from vllm.model_executor.model_loader.weight_utils import safetensors_weights_iterator
 

@@ -45,11 +45,7 @@ sys.path.insert(0, str(HERE.parent))
 from support.tiny_models import llama, llama_config, write_folder  # noqa: E402
 
 GOLDEN = HERE / "golden" / "modelopt"
-CONFIGURATIONS = {
-    "NVFP4": "W4A16_NVFP4_CFG",
-    "FP8": "FP8_DEFAULT_CFG",
-    "FP8_ROWS": "FP8_PER_CHANNEL_PER_TOKEN_CFG",
-}
+CONFIGURATIONS = {"NVFP4": "W4A16_NVFP4_CFG", "FP8": "FP8_DEFAULT_CFG", "FP8_ROWS": "FP8_PER_CHANNEL_PER_TOKEN_CFG"}
 PACKAGES = ("nvidia-modelopt", "compressed-tensors", "transformers", "torch")
 TYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}
 Tensors = dict[str, torch.Tensor]

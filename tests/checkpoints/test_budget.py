@@ -109,14 +109,11 @@ CODES = {"a.0.q.weight": random_codes((256, 512)), "a.0.q.weight_scale_inv": ran
 @pytest.mark.parametrize(
     ("tensors", "options"),
     [
-        (FLOATS, {"to": "float8_e4m3fn"}),
-        (FLOATS, {"to": "float8_e4m3fn", "scale": "tensor"}),
-        (FLOATS, {"recipe": "fp8-dynamic"}),
-        (CODES, {"to": "bfloat16"}),
-        (CODES, {"recipe": "int8"}),
+        (FLOATS, {"to": "float8_e4m3fn"}), (FLOATS, {"to": "float8_e4m3fn", "scale": "tensor"}),
+        (FLOATS, {"recipe": "fp8-dynamic"}), (CODES, {"to": "bfloat16"}), (CODES, {"recipe": "int8"}),
         (CODES, {"recipe": "fnuz"}),
     ],
-)
+)  # fmt: skip
 def test_chunks_are_no_larger_than_asked_for(
     tensors: dict[str, np.ndarray], options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

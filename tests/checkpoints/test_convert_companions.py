@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from pathlib import Path
 
 import ml_dtypes
@@ -28,6 +29,7 @@ from support.quantized_checkpoints import (
     write_folder,
 )
 
+import lowprec as lp
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.safetensors_file import SafetensorsFile
 from lowprec.checkpoints.files.errors import FileError
@@ -119,6 +121,27 @@ def test_layouts_are_dequantized(name: str, capsys: pytest.CaptureFixture[str]) 
     after = tensors_in(Path("out"))
     assert set(after) == {name_of_values(checkpoint), *checkpoint.ordinary, *ORDINARY}
     assert {one: after[one] for one in ORDINARY} == {one: before[one] for one in ORDINARY}
+    with lp.checkpoints.open("in") as found:
+        assert set(found) == set(after)
+        assert found[name_of_values(checkpoint)].dtype == ml_dtypes.bfloat16
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_layouts_that_are_not_read(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`open` returns codes only if they are asked for; `inspect` and `check` say why, and that is no error."""
+    checkpoint, tool = LAYOUTS[name], TOOLS.get(name)
+    with lp.checkpoints.open(write_folder(Path("in"), checkpoint)) as found:
+        expected = rf"quantized by {tool}, .* \(raw=True" if tool else r"not be applied \(raw=True"
+        with pytest.raises(FileError, match=expected):
+            found[checkpoint.codes]
+        assert found.read(checkpoint.codes, raw=True).shape == checkpoint.quantized[checkpoint.codes][1]
+        assert found["lm_head.weight"].shape == (4, 8)
+    if not name.startswith(("unknown", "comfyui")):
+        why = f"it is quantized by {tool}, which lowprec does not read; " if tool else "its layout is not known"
+        assert f"; cannot be dequantized: {why}" in run("inspect", "in", capsys=capsys).splitlines()[0]
+        findings = lp.checkpoints.check("in")
+        assert not [one for one in findings if one.misread]
+        assert any(re.search("(that|which) lowprec does not read", one.text) for one in findings)
 
 
 @pytest.mark.parametrize("name", READ)
@@ -319,20 +342,8 @@ def test_many_tensors_take_no_time() -> None:
 
 def test_odd_names_are_taken() -> None:
     names = [
-        "",
-        ".",
-        "..",
-        "/",
-        "a..b",
-        "_scale",
-        "scale",
-        "weight.",
-        ".weight",
-        "a.weight_",
-        "_",
-        "a/b.scale",
-        "*_scale",
-    ]
+        "", ".", "..", "/", "a..b", "_scale", "scale", "weight.", ".weight", "a.weight_", "_", "a/b.scale", "*_scale",
+    ]  # fmt: skip
     tensors: Tensors = {}
     for type_name in ("F8_E4M3", "F32"):
         tensors |= {f"{name}{tail}": (type_name, (2, 2)) for name in names for tail in ("", type_name, "_scales")}

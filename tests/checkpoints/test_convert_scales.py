@@ -1,4 +1,4 @@
-"""Scaled conversions: the codes are those of `lp.quantize_linear`, the scales are computed by hand."""
+"""Scaled conversions: the codes are those of `lp.quantize_linear`, scales and their rules are computed by hand."""
 
 from __future__ import annotations
 
@@ -11,30 +11,28 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import Array, bytes_in, save, stored_bytes, values
+from support.bits import bits_of
+from support.checkpoint_files import Array, bytes_in, parse, save, stored_bytes, values
+from support.command_line import fail, run
 
 import lowprec as lp
 from lowprec import reference
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.chunks import split_chunks
 from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.recipes import find_recipe
 from lowprec.checkpoints.schemes.scale_grid import SCALE_FORMATS, parse_scale_request
-from lowprec.spec.formats import Format
+from lowprec.spec.formats import BFLOAT16, Format
 
 TARGETS = ["int8", "float8_e4m3fn", "float8_e5m2fnuz", "int4", "float4_e2m1fn", "float6_e2m3fn", "int2", "int16"]
 SCALES = ["tensor", "axis:0", "axis:1", "axis:-1", "block:32", "block:5", "block:1"]
 X: dict[str, Array] = {
-    "w": values((24, 70), 1),
-    "h": values((5, 6, 33), 2, np.float16),
-    "b": values((9, 40), 3, ml_dtypes.bfloat16),
-    "d": values((7, 8), 4, np.float64),
-    "f8": values((6, 32), 5, ml_dtypes.float8_e5m2),
-    "zeros": np.zeros((2, 3), np.float32),
-    "lost": np.array([[np.nan, np.inf], [-np.inf, 3.0]], np.float32),
-    "tiny": np.array([[1e-45, 0], [3e-39, -1e-38]], np.float32),
-    "none": np.zeros((0, 5), np.float32),
+    "w": values((24, 70), 1), "h": values((5, 6, 33), 2, np.float16), "b": values((9, 40), 3, ml_dtypes.bfloat16),
+    "d": values((7, 8), 4, np.float64), "f8": values((6, 32), 5, ml_dtypes.float8_e5m2),
+    "zeros": np.zeros((2, 3), np.float32), "lost": np.array([[np.nan, np.inf], [-np.inf, 3.0]], np.float32),
+    "tiny": np.array([[1e-45, 0], [3e-39, -1e-38]], np.float32), "none": np.zeros((0, 5), np.float32),
     "line": values((37,), 6),
-}
+}  # fmt: skip
 
 
 def groups(x: Array, scale: str) -> tuple[tuple[int, ...], list[Array]]:
@@ -162,22 +160,6 @@ def test_losses_are_those_of_what_a_reader_gets(tmp_path: Path) -> None:
     assert report.sqnr_db == pytest.approx(10 * np.log10((wide**2).sum() / (error**2).sum()), abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [({"to": "uint8"}, "must be a signed format to be scaled"), ({"to": "float8_e8m0fnu"}, "must be a signed format"),
-     ({"to": "bfloat16"}, "bfloat16"), ({"to": "int32"}, "int32"), ({"to": "int8", "scale": "rows"}, "`scale` must be"),
-     ({"to": "int8", "scale": "block:0"}, "`scale` must be"), ({"to": "int8", "scale": "block:65537"}, "`scale` must"),
-     ({"to": "int8", "scale": "axis:"}, "`scale` must"), ({"to": "int8", "scale_format": "int8"}, "`scale_f"),
-     ({"to": "int8", "scale_format": "float64"}, "`scale_format` must be one of"), ({"to": "int4", "opset": 19}, "21"),
-     ({"to": "int8", "opset": 13}, "opset|precision|output_dtype")],
-    ids=str,
-)  # fmt: skip
-def test_what_cannot_be_scaled(options: dict[str, Any], why: str, tmp_path: Path) -> None:
-    source = save(tmp_path / "x.safetensors", {"w": values((4, 4))})
-    with pytest.raises(ValueError, match=why):
-        convert(source, tmp_path / "y.safetensors", **{"scale": "tensor", **options})
-
-
 def test_what_would_not_fit_in_memory(tmp_path: Path) -> None:
     source = save(tmp_path / "x.safetensors", {"w": np.ones((1_700_000, 1), np.float32)})
     with pytest.raises(FileError, match="'w': cannot be converted within `max_memory`"):
@@ -223,3 +205,117 @@ def test_boxes_cover_every_shape() -> None:
                 at += box.size
             assert at == math.prod(shape)
     assert list(split_chunks((0, 3, 2), 8)) == []
+
+
+E8M0 = "float8_e8m0fnu"
+
+
+@pytest.mark.parametrize("rule", ["floor", "ceil", "rceil", "even", "nearest"])
+@pytest.mark.parametrize(
+    ("to", "scale"), [("float4_e2m1fn", "block:32"), ("float8_e4m3fn", "axis:0"), ("int8", "tensor")]
+)
+def test_scale_rules(to: str, scale: str, rule: str, cut: int, tmp_path: Path) -> None:
+    """Exponents by hand, from the table of rules; a is the largest magnitude, M = 2**emax * m the largest value."""
+    x = values((40, 64), 12)
+    x[np.isnan(x) | np.isinf(x)] = 0
+    target = tmp_path / "y.safetensors"
+    how = {"to": to, "scale": scale, "scale_format": E8M0, "scale_rule": rule}
+    report = convert(save(tmp_path / "x.safetensors", {"w": x}), target, threads=cut, **how)
+    assert report.rules == {"scale_rule": rule}
+    top, emax, mantissa = {"float4_e2m1fn": (6, 2, 1), "float8_e4m3fn": (448, 8, 3), "int8": (127, 6, 6)}[to]
+    groups = {"block:32": x.reshape(80, 32), "axis:0": x, "tensor": x.reshape(1, -1)}[scale]
+    expected = []
+    for a in np.abs(groups).max(axis=1).astype(np.float64).tolist():
+        significand, exponent = np.frexp(a)  # 1/2 up to 1
+        floor, f = int(exponent) - 1, float(significand) * 2
+        expected.append(127 - emax + floor + {
+            "floor": 0, "ceil": f > 1, "rceil": f > top / 2**emax, "nearest": f * f >= 2,
+            "even": int(f * 2**mantissa + 0.5) >= 2 ** (mantissa + 1),
+        }[rule])  # fmt: skip
+    assert list(stored_bytes(target, "w_scale")) == expected
+
+
+MX = {"mxfp4a16": 6, "mxfp8": 448, "comfy-mxfp8": 448}
+
+
+@pytest.mark.parametrize("rule", ["floor", "rceil", "even"])
+@pytest.mark.parametrize("recipe", MX)
+def test_scale_rules_of_recipes(recipe: str, rule: str, tmp_path: Path) -> None:
+    """The rule stands for the tool's own, which is another one but for two: llm-compressor's for FP4 is even."""
+    name = "blocks.0.proj.weight" if recipe.startswith("comfy") else "model.layers.0.mlp.up_proj.weight"
+    x = np.random.default_rng(2).standard_normal((128, 128)).astype(ml_dtypes.bfloat16)
+    file = save(tmp_path / "x.safetensors", {name: x})
+    report = convert(file, tmp_path / "y.safetensors", recipe=recipe, scale_rule=rule)
+    convert(file, tmp_path / "own.safetensors", recipe=recipe)
+    element = "float4_e2m1fn" if MX[recipe] == 6 else "float8_e4m3fn"
+    expected = lp.absmax_scale(x, element, axis=1, block_size=32, scale_format=E8M0, scale_rule=rule)
+    (scales,) = (one for one in report.tensors if one.scale_shape)
+    assert report.rules == {"scale_rule": rule}
+    stored = stored_scales(tmp_path / "y.safetensors")
+    if recipe == "comfy-mxfp8":  # in tiles of 128 x 4: the same bytes in another order
+        assert sorted(stored) == sorted(bits_of(expected).tobytes())
+    else:
+        assert stored == bits_of(expected).tobytes()
+    same = stored_scales(tmp_path / "own.safetensors") == stored
+    assert same == ((recipe, rule) in {("comfy-mxfp8", "rceil"), ("mxfp4a16", "even")})
+    assert scales.sqnr_db is not None
+
+
+def stored_scales(path: Path) -> bytes:
+    """Return the bytes of the only scales in a file."""
+    (name,) = (name for name in parse(path)[0] if name.endswith("scale"))
+    return stored_bytes(path, name)
+
+
+def test_scale_rules_of_experts() -> None:
+    """The tool of gpt-oss rounds scales up as rceil does; other rules give other scales, and codes by those."""
+    x = np.random.default_rng(4).standard_normal((64, 64)).astype(ml_dtypes.bfloat16)
+    recipe = find_recipe("gptoss-mxfp4")
+    own = recipe.tool.quantize(bits_of(x), BFLOAT16, recipe.scheme)
+    for rule in ("rceil", "floor"):
+        scales, codes = recipe.with_scale_rule(rule).tool.quantize(bits_of(x), BFLOAT16, recipe.scheme)
+        expected = lp.absmax_scale(x, "float4_e2m1fn", axis=1, block_size=32, scale_format=E8M0, scale_rule=rule)
+        assert scales.tobytes() == bits_of(expected).tobytes()
+        elements = lp.quantize_linear(x, expected, axis=1, block_size=32, output_dtype="float4_e2m1fn", packed=True)
+        assert codes.tobytes() == elements.tobytes()
+        assert (scales.tobytes() == own[0].tobytes()) == (rule == "rceil")
+
+
+QUIET = ("--progress", "none")
+
+
+@pytest.mark.usefixtures("working_folder")
+@pytest.mark.parametrize("to", ["int8", "uint8", "int4", "int32", "uint2"])
+def test_integers_need_a_scale(to: str, capsys: pytest.CaptureFixture[str]) -> None:
+    save(Path("x.safetensors"), {"w": values((4, 4)), "i": np.arange(3)})
+    text = fail("convert", "x.safetensors", "y.safetensors", "--to", to, *QUIET, capsys=capsys)
+    assert text.startswith("--scale must be tensor, axis:N or block:B for an integer format")
+    assert text.endswith(f"got none, to {to} (--raw converts all the same)")
+    fail("convert", "x.safetensors", "y.safetensors", "--to", to, "--dry-run", capsys=capsys)
+    run("convert", "x.safetensors", "y.safetensors", "--to", to, "--raw", *QUIET, capsys=capsys)
+    report = convert("x.safetensors", "z.safetensors", to=to, exclude="w")
+    assert {one.action for one in report.tensors} == {"kept"}
+
+
+@pytest.mark.usefixtures("working_folder")
+@pytest.mark.parametrize("axis", [99, 3, -4])
+def test_an_axis_that_no_tensor_has(axis: int, capsys: pytest.CaptureFixture[str]) -> None:
+    save(
+        Path("x.safetensors"), {"w": values((4, 4)), "b": values((4,)), "c": values((2, 2, 2)), "i": np.zeros((1,) * 5)}
+    )
+    arguments = ("convert", "x.safetensors", "y.safetensors", "--to", "int8", "--scale", f"axis:{axis}")
+    text = fail(*arguments, "--exclude", "i", *QUIET, capsys=capsys)
+    assert text == f"x.safetensors: has no tensor to be converted with an axis {axis}; their ranks are 1, 2, 3"
+    fail(*arguments, "--exclude", "i", "--dry-run", capsys=capsys)
+
+
+@pytest.mark.usefixtures("working_folder")
+def test_an_axis_that_some_tensors_have() -> None:
+    save(Path("x.safetensors"), {"w": values((4, 4)), "b": values((4,)), "c": values((2, 2, 2))})
+    report = convert("x.safetensors", "y.safetensors", to="int8", scale="axis:2")
+    assert {one.name: one.why for one in report.tensors} == {
+        "w": "it has no axis 2", "b": "it has no axis 2", "c": "",
+    }  # fmt: skip
+    save(Path("b.safetensors"), {"b": values((4,))})  # it has the axis, and no use for it
+    report = convert("b.safetensors", "c.safetensors", to="int8", scale="axis:0")
+    assert [one.why for one in report.tensors] == ["each element would have a scale"]

@@ -10,15 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.typed_tensors import (
-    BF16,
-    F8,
-    FP4,
-    Array,
-    read_tensors,
-    rounded,
-    write_tensors,
-)
+from support.typed_tensors import BF16, F8, FP4, Array, read_tensors, rounded, write_tensors
 
 import lowprec as lp
 from lowprec.checkpoints import convert

@@ -111,6 +111,7 @@ def written(make: Any, key: str, value: Any) -> Path:
     return write_model(Path("in"), {"model.safetensors": {**tensors, **norm}}, {"quantization_config": config})
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("make", "key", "value", "must"), CASES)
 def test_a_value_that_is_none(make: Any, key: str, value: Any, must: str, capsys: pytest.CaptureFixture[str]) -> None:
     """`convert`, `open`, `inspect` and `check` say the same: the file, the entry, what it must be and what it is."""

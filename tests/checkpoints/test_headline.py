@@ -11,15 +11,12 @@ import pytest
 from support.checkpoint_files import raw_file
 from support.command_line import run
 from support.containers import SOURCES
-from support.paths import TESTS
-from support.quantized_checkpoints import LAYOUTS, REFUSED, TOOLS, write_folder
+from support.golden import GOLDEN
 from support.typed_tensors import BF16, F8, read_tensors, write_model, write_tensors
 
 import lowprec as lp
 
 pytestmark = pytest.mark.usefixtures("working_folder")
-
-GOLDEN = TESTS / "checkpoints" / "golden"
 
 
 def headline(path: Path | str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -91,17 +88,6 @@ def test_sizes(size: int, capsys: pytest.CaptureFixture[str]) -> None:
     raw_file(Path("x.safetensors"), {"w": {"dtype": "I8", "shape": [size], "data_offsets": [0, size]}}, bytes(size))
     expected = {0: "int8: 0 B", 999: "int8: 999 B", 1000: "int8: 0.98 KiB", 1 << 20: "int8: 1 MiB"}
     assert headline("x.safetensors", capsys) == expected[size]
-
-
-@pytest.mark.parametrize("name", [name for name in REFUSED if not name.startswith(("unknown", "comfyui"))])
-def test_layouts_that_are_not_read(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    line = headline(write_folder(Path("in"), LAYOUTS[name]), capsys)
-    why = (
-        f"it is quantized by {TOOLS[name]}, which lowprec does not read; "
-        if name in TOOLS
-        else "its layout is not known"
-    )
-    assert f"; cannot be dequantized: {why}" in line
 
 
 def test_a_layout_that_is_broken(capsys: pytest.CaptureFixture[str]) -> None:

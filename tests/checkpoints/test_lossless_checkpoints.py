@@ -141,18 +141,6 @@ def test_a_dry_run_says_which_steps_are_planned(tmp_path: Path) -> None:
     assert all(one.inexact is None for one in report.tensors)
 
 
-@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}])
-def test_the_same_bytes_in_any_cut(options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, _ = v4(tmp_path / "in", experts(100, 131))
-    whole = convert(source, tmp_path / "whole", recipe="deepseek-fp8")
-    monkeypatch.setattr("lowprec.checkpoints.operations.lossless.PART", 1)
-    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
-    cut = convert(source, tmp_path / "cut", recipe="deepseek-fp8", **options)
-    assert tensors_of(tmp_path / "cut") == tensors_of(tmp_path / "whole")
-    assert [one.inexact for one in cut.tensors] == [one.inexact for one in whole.tensors]
-    assert any(one.inexact for one in cut.tensors)
-
-
 @pytest.mark.parametrize("recipe", ["fp8-dynamic", "mxfp8"])
 def test_other_recipes_of_fp8_profit(recipe: str, tmp_path: Path) -> None:
     """A row, or a group, as a tile."""

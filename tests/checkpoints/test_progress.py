@@ -23,6 +23,10 @@ class StoppedError(Exception):
     pass
 
 
+def _stop(done: int, total: int, name: str) -> None:
+    raise StoppedError
+
+
 @pytest.fixture
 def source() -> Path:
     lp.checkpoints.save("x.safetensors", {name: np.ones((n, 2), np.float32) for name, n in SIZES.items()})
@@ -83,11 +87,8 @@ def test_what_an_earlier_run_finished_is_told_without_a_name() -> None:
     for name in "ab":
         lp.checkpoints.save(folder / f"{name}.safetensors", {name: np.ones((1000, 2), np.float32)})
 
-    def stop(done: int, total: int, name: str) -> None:
-        raise StoppedError
-
     with pytest.raises(StoppedError):
-        convert(folder, "out", to="float16", resume=True, threads=1, progress=stop)
+        convert(folder, "out", to="float16", resume=True, threads=1, progress=_stop)
     told: list[tuple[int, int, str]] = []
     convert(folder, "out", to="float16", resume=True, threads=1, progress=lambda *one: told.append(one))
     assert told[-1][:2] == (16_000, 16_000)
@@ -111,10 +112,6 @@ def test_of_a_check() -> None:
     assert told == [(256, 256, "w_scale")]
     with pytest.raises(StoppedError):
         check("x.npz", progress=_stop)
-
-
-def _stop(done: int, total: int, name: str) -> None:
-    raise StoppedError
 
 
 def test_what_is_missing_is_an_import_error(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.checkpoint_files import configuration
-from support.golden import GOLDEN, digest, tensors_of
+from support.golden import GOLDEN, PRESETS, digest, tensors_of
 from support.tiny_models import (
     BFLOAT16,
     EXPERTS,
@@ -30,10 +30,6 @@ from lowprec.checkpoints.recipes import RECIPES as ALL_RECIPES
 Array = np.ndarray[Any, Any]
 RECIPES = [one.name for one in ALL_RECIPES if one.layout in ("compressed-tensors", "modelopt")]
 DIGESTS: dict[str, Any] = json.loads((GOLDEN / "experts.json").read_text(encoding="utf-8"))
-PRESETS = {
-    "fp8-dynamic": "FP8_DYNAMIC", "fp8-block": "FP8_BLOCK", "int8": "W8A8", "w4a16": "W4A16", "mxfp4a16": "MXFP4A16",
-    "mxfp8": "MXFP8A16", "nvfp4a16": "NVFP4A16",
-}  # fmt: skip
 GATE_UP, DOWN = f"{EXPERTS}.gate_up_proj", f"{EXPERTS}.down_proj"
 SINGLE = {
     f"{EXPERTS}.{number}.{projection}_proj.weight" for number in range(3) for projection in ("gate", "up", "down")
@@ -96,25 +92,6 @@ def test_each_lands_in_the_shard_of_its_origin(stacked: Path, tmp_path: Path) ->
         if name.startswith(EXPERTS):
             assert shard == before[DOWN if ".down_proj." in name else GATE_UP]
             assert name in tensors_of(tmp_path / "out", shard)
-
-
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}, {"resume": True}])
-def test_the_same_bytes_in_any_cut(
-    options: dict[str, Any], stacked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    convert(stacked, tmp_path / "whole", recipe="nvfp4a16")
-    monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", 1)
-    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
-    convert(stacked, tmp_path / "cut", recipe="nvfp4a16", **options)
-    assert tensors_of(tmp_path / "cut") == tensors_of(tmp_path / "whole")
-
-
-def test_on_a_cluster(stacked: Path, tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
-    convert(stacked, tmp_path / "one", recipe="nvfp4a16")
-    convert(stacked, tmp_path / "two", recipe="nvfp4a16", dask="local", threads=2)
-    assert tensors_of(tmp_path / "one") == tensors_of(tmp_path / "two")
 
 
 def test_names_of_the_tensor_and_of_an_expert(stacked: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`lowprec.checkpoints.save`: files that others read too, names, formats, refusals, nothing half written."""
+"""`lowprec.checkpoints.save`: files that others read too, arrays of every library, names, formats, refusals."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.array_libraries import Library, codes_of
 from support.bits import bits_of
 from support.checkpoint_files import packed
 from support.optional import optional
@@ -116,20 +117,16 @@ def test_scales_by_their_names_are_applied() -> None:
         assert np.array_equal(checkpoint.read("w", raw=True), codes)
 
 
-def test_names_of_any_letters() -> None:
-    names = ["", "a b", "/", "é/ü", '"', "..", "x.npy"]
-    for kind in KINDS:
-        save(f"x{kind}", {name: np.int8([len(name)]) for name in names})
-        with open(f"x{kind}") as checkpoint:
-            assert sorted(checkpoint) == sorted(names)
-            assert [checkpoint[name].tolist() for name in names] == [[len(name)] for name in names]
-
-
-def test_nothing_to_save() -> None:
-    for kind in KINDS:
-        save(f"x{kind}", {})
-        with open(f"x{kind}") as checkpoint:
-            assert not list(checkpoint)
+@pytest.mark.parametrize("names", [["", "a b", "/", "é/ü", '"', "..", "x.npy"], []], ids=["any", "none"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_of_any_letters(kind: str, names: list[str]) -> None:
+    """Or nothing to save; the same arrays give the same bytes."""
+    for path in (f"x{kind}", f"y{kind}"):
+        save(path, {name: np.int8([len(name)]) for name in names})
+    with open(f"x{kind}") as checkpoint:
+        assert sorted(checkpoint) == sorted(names)
+        assert [checkpoint[name].tolist() for name in names] == [[len(name)] for name in names]
+    assert Path(f"x{kind}").read_bytes() == Path(f"y{kind}").read_bytes()
 
 
 def test_an_existing_file_is_kept_unless_told() -> None:
@@ -170,13 +167,6 @@ def test_an_error_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InterruptedSaveError):
         save("x.npz", {"w": X})
     assert os.listdir() == []
-
-
-def test_the_same_arrays_give_the_same_bytes() -> None:
-    for kind in KINDS:
-        save(f"x{kind}", {"w": X, "v": X.astype(ml_dtypes.bfloat16)})
-        save(f"y{kind}", {"w": X, "v": X.astype(ml_dtypes.bfloat16)})
-        assert Path(f"x{kind}").read_bytes() == Path(f"y{kind}").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -221,3 +211,39 @@ def test_refusals(arguments: Any, options: Any, error: type[Exception], message:
     assert str(raised.value).startswith(message)
     assert os.listdir() == ["folder.npz"]
     assert not os.listdir("folder.npz")
+
+
+@pytest.mark.parametrize("kind", [".safetensors", ".npz"])
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("fmt", NUMERIC, ids=lambda fmt: fmt.name)
+def test_arrays_of_every_library(xp: Library, fmt: Format, kind: str, tmp_path: Path) -> None:
+    codes = codes_of(fmt)
+    with xp.session(fmt):
+        x = xp.hold(codes, fmt)
+        source = {} if xp.own(fmt) else {"w": fmt}
+        lp.checkpoints.save(tmp_path / f"x{kind}", {"w": x}, source=source)
+    with lp.checkpoints.open(tmp_path / f"x{kind}") as checkpoint:
+        found = checkpoint.read("w")
+    assert found.dtype == fmt.dtype
+    assert np.array_equal(found.view(fmt.code_dtype), codes)
+
+
+def test_what_holds_nothing_is_refused(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match=r"^`arrays\['w'\]` must be a dense torch tensor with data"):
+        lp.checkpoints.save(tmp_path / "x.npz", {"w": torch.zeros(2, device="meta")})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_traced_array_is_refused(tmp_path: Path) -> None:
+    jax = pytest.importorskip("jax")
+    with pytest.raises(TypeError, match=r"^`arrays\['w'\]` must hold something; got a JAX array that is being traced"):
+        jax.jit(lambda x: lp.checkpoints.save(tmp_path / "x.npz", {"w": x}))(np.zeros(2, np.float32))
+    assert not list(tmp_path.iterdir())
+
+
+def test_lengths_that_dask_does_not_know_are_refused(tmp_path: Path) -> None:
+    array = pytest.importorskip("dask.array")
+    x = array.from_array(np.arange(6.0))
+    with pytest.raises(ValueError, match=r"^`arrays\['w'\]` must have known lengths; got \(nan,\): call"):
+        lp.checkpoints.save(tmp_path / "x.npz", {"w": x[x > 2]})

@@ -31,6 +31,8 @@ from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.recipes import RECIPES as ALL_RECIPES
 
+pytestmark = pytest.mark.usefixtures("working_folder")
+
 TIED: dict[str, Any] = json.loads((GOLDEN / "tied.json").read_text(encoding="utf-8"))
 """What llm-compressor makes of a model with a tied head, and which modules it ignores."""
 
@@ -187,7 +189,6 @@ def tied(model: Model, key: str = "", listed: object = None) -> tuple[Tensors, d
 OTHERS = {deepseek: "modules_to_not_convert", channel: "ignore", pack: "ignore", nvfp4: "ignore", modelopt: "ignore"}
 
 
-@pytest.mark.usefixtures("working_folder")
 @pytest.mark.parametrize(("model", "key"), OTHERS.items())
 def test_a_tied_head_that_is_not_listed(model: Model, key: str) -> None:
     gates = ["*.mlp.gate"] if model is modelopt else ["re:.*gate$"]
@@ -203,13 +204,11 @@ def test_a_tied_head_that_is_not_listed(model: Model, key: str) -> None:
     assert not errors(write(*tied(model, key, gates), "headless", architectures=["LlamaModel"]))
 
 
-@pytest.mark.usefixtures("working_folder")
 @pytest.mark.parametrize("pattern", ["re:.*lm_head", "re:lm_head$"])
 def test_expressions_for_a_tied_head(pattern: str) -> None:
     assert not errors(write(*tied(channel, "ignore", [pattern, "re:.*gate$"])))
 
 
-@pytest.mark.usefixtures("working_folder")
 @pytest.mark.parametrize(
     ("targets", "found"),
     [(["Linear"], 1), (["re:.*_proj$"], 0), (["re:.*_proj$", "re:lm_head"], 1), (["LlamaAttention", "re:.*_proj"], 0)],
@@ -220,21 +219,18 @@ def test_groups_that_a_tied_head_is_in(targets: list[str], found: int) -> None:
     assert [one.tensor for one in errors(write(tensors, config))] == ["lm_head"] * found
 
 
-@pytest.mark.usefixtures("working_folder")
 def test_what_keeps_a_tied_head_by_itself() -> None:
     """FP8 of DeepSeek without a list, in transformers; gpt-oss, whose experts alone are quantized."""
     assert not errors(write(*tied(deepseek)))
     assert not errors(write(*tied(gpt_oss, "modules_to_not_convert", ["model.layers.*.self_attn"]), "oss"))
 
 
-@pytest.mark.usefixtures("working_folder")
 def test_a_plain_head_in_a_list_of_fp8() -> None:
     tensors, config = deepseek()
     only(write(tensors, {**config, "modules_to_not_convert": []}), "configuration", "lm_head", "is not quantized, and")
     assert not errors(write(tensors, {**config, "modules_to_not_convert": ["lm_head"]}, "right"))
 
 
-@pytest.mark.usefixtures("working_folder")
 @pytest.mark.parametrize("model", [deepseek, channel])
 def test_a_quantized_head_that_is_said_to_be_tied(model: Model) -> None:
     tensors, config = model()

@@ -11,12 +11,9 @@ import numpy as np
 from lowprec.checkpoints import Finding, check
 from lowprec.cli import main
 from support.checkpoint_files import everything
-from support.paths import TESTS
 from support.typed_tensors import BF16, F8, Array, nibbles, words, write_model
 
 Tensors = dict[str, Array]
-GOLDEN = TESTS / "checkpoints" / "golden"
-PRESETS = ("FP8_BLOCK", "FP8_DYNAMIC", "MXFP4A16", "MXFP8A16", "NVFP4A16", "W4A16", "W8A8")
 PROJECTIONS = [f"model.layers.{i}.{name}" for i in range(2) for name in ("self_attn.q_proj", "mlp.up_proj")]
 Q, UP = "model.layers.1.self_attn.q_proj", "model.layers.1.mlp.up_proj"
 

@@ -9,6 +9,11 @@ from pathlib import Path
 from support.paths import TESTS
 
 GOLDEN = TESTS / "checkpoints" / "golden"
+PRESETS = {
+    "fp8-dynamic": "FP8_DYNAMIC", "fp8-block": "FP8_BLOCK", "int8": "W8A8", "w4a16": "W4A16", "mxfp4a16": "MXFP4A16",
+    "mxfp8": "MXFP8A16", "nvfp4a16": "NVFP4A16",
+}  # fmt: skip
+"""Recipes, and the folder that llm-compressor wrote of each."""
 
 
 def tensors_of(folder: Path, pattern: str = "*.safetensors") -> dict[str, tuple[str, tuple[int, ...], bytes]]:

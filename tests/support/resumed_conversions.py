@@ -11,7 +11,11 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import pytest
 
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.execution.worker import Worker
+from lowprec.checkpoints.files.errors import FileError
 from support.checkpoint_files import save
 
 SHARDS = [f"model-0000{n}-of-00003.safetensors" for n in (1, 2, 3)]
@@ -81,6 +85,27 @@ def kill(child: subprocess.Popen[bytes]) -> None:
     child.wait()
     if child.stdout is not None:
         child.stdout.close()
+
+
+def fails_in_last(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Have the conversion of the last shard fail."""
+    original = Worker._write
+
+    def write(self: Worker, position: Any, at: int, content: Any) -> None:
+        if position.path.name == LAST:
+            raise error
+        original(self, position, at, content)
+
+    monkeypatch.setattr(Worker, "_write", write)
+
+
+def fail(source: Path, target: Path, **options: Any) -> None:
+    """Leave a conversion that can be resumed, with two finished files."""
+    with pytest.MonkeyPatch.context() as patch:
+        fails_in_last(patch, FileError("full"))
+        with pytest.raises(FileError, match="full"):
+            convert(source, target, resume=True, **options)
+    assert len(records(target)) == 2
 
 
 def without_times(report: Any) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +20,23 @@ HIDDEN, INNER, HEAD, VOCABULARY = 128, 256, 32, 16
 """Sizes of its layer: columns are multiples of 128, as llm-compressor wants them, rows are not all."""
 
 PROJECTIONS = {
-    "self_attn.q_proj": (HIDDEN, HIDDEN),
-    "self_attn.k_proj": (HEAD, HIDDEN),
-    "self_attn.v_proj": (HEAD, HIDDEN),
-    "self_attn.o_proj": (HIDDEN, HIDDEN),
-    "mlp.gate_proj": (INNER, HIDDEN),
-    "mlp.up_proj": (INNER, HIDDEN),
+    "self_attn.q_proj": (HIDDEN, HIDDEN), "self_attn.k_proj": (HEAD, HIDDEN), "self_attn.v_proj": (HEAD, HIDDEN),
+    "self_attn.o_proj": (HIDDEN, HIDDEN), "mlp.gate_proj": (INNER, HIDDEN), "mlp.up_proj": (INNER, HIDDEN),
     "mlp.down_proj": (HIDDEN, INNER),
-}
+}  # fmt: skip
 
 
 def _weights(rows: int, columns: int, random: np.random.RandomState) -> Array:
     return (random.standard_t(5, (rows, columns)) * 0.05).astype(np.float32).astype(BFLOAT16)
 
 
+def _copied(make: Callable[[], dict[str, Array]]) -> Callable[[], dict[str, Array]]:
+    """Compute tensors once, and return copies that a test may change."""
+    cached = functools.cache(make)
+    return functools.wraps(make)(lambda: {name: one.copy() for name, one in cached().items()})
+
+
+@_copied
 def llama() -> dict[str, Array]:
     """Return the tensors of a Llama of one layer in bfloat16, with what is hard to quantize in them.
 
@@ -60,6 +65,7 @@ ROUTER = "model.layers.0.mlp.gate.weight"
 """What chooses among them."""
 
 
+@_copied
 def experts() -> dict[str, Array]:
     """Return the tensors of a model like it, of one layer with a router and three experts, all of these in two tensors.
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from support import checked_models
 from support.checked_models import (
     PROJECTIONS,
     UP,
     Model,
     Q,
+    Tensors,
     channel,
     codes,
     compressed,
@@ -36,10 +38,49 @@ pytestmark = pytest.mark.usefixtures("working_folder")
 # --- scales ---
 
 
-def test_the_scales_of_one_weight_are_missing() -> None:
-    tensors, config = deepseek()
-    del tensors[f"{UP}.weight_scale_inv"]
-    only(write(tensors, config), "scales", f"{UP}.weight", "holds float8_e4m3fn codes and has no scales")
+def replaced(tensor: str, place: tuple[int, ...] | list[tuple[int, ...]], value: Any) -> Callable[[Tensors], object]:
+    """Return what puts a value at one place of a tensor, or at several."""
+
+    def spoil(tensors: Tensors) -> None:
+        array = tensors[tensor] = tensors[tensor].copy()
+        for one in [place] if isinstance(place, tuple) else place:
+            array[one] = value
+
+    return spoil
+
+
+INTEGERS = np.ones((192, 256), np.int8)
+EXPERTS = "model.layers.1.mlp.experts.gate_up_proj_scales"
+SPOILT: dict[str, tuple[Model, Callable[[Tensors], object], str, str, str]] = {
+    "no scales": (deepseek, lambda t: t.pop(f"{UP}.weight_scale_inv"), "scales", f"{UP}.weight",
+                  "holds float8_e4m3fn codes and has no scales"),
+    "no codes": (deepseek, lambda t: t.pop(f"{UP}.weight"), "scales", f"{UP}.weight_scale_inv",
+                 "of a weight that is missing"),
+    "integers without scales": (channel, lambda t: (t.update({f"{UP}.weight": INTEGERS}), t.pop(f"{UP}.weight_scale")),
+                                "scales", f"{UP}.weight", "holds int8 codes and has no scales"),
+    "an exponent that is NaN": (gpt_oss, replaced(EXPERTS, (0, 3, 1), 255), "values", EXPERTS,
+                                "has 1 NaN among 512 scales"),
+    **{f"a scale, {value}, {name}": (model, replaced(f"{UP}.{name}", (1, 0), value), "values", f"{UP}.{name}",
+                                     f"has 1 {text} among {size} scales")
+       for value, text in ((np.nan, "NaN"), (np.inf, "infinite"), (-1.0, "negative"), (-0.0, "negative"))
+       for model, name, size in ((deepseek, "weight_scale_inv", 4), (channel, "weight_scale", 192))},
+    **{f"a scale of inputs, {value}": (modelopt, lambda t, value=value: t.update(
+        {f"{UP}.input_scale": np.array(value, np.float32)}), "values", f"{UP}.input_scale", "")
+       for value in (np.nan, np.inf, -1, 0)},
+    **{f"codes, {model.__name__}": (model, replaced(f"{UP}.weight", [(0, 0), (191, 255)], np.nan), "values",
+                                    f"{UP}.weight", f"has 2 NaN among {192 * 256} codes")
+       for model in (deepseek, channel)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SPOILT)
+def test_one_tensor_that_is_wrong(case: str) -> None:
+    """Where it is a number, headers alone do not show it."""
+    model, spoil, kind, tensor, text = SPOILT[case]
+    tensors, config = model()
+    spoil(tensors)
+    only(write(tensors, config), kind, tensor, text)
+    assert bool(errors("model", values=False)) == (kind != "values")
 
 
 def test_the_scales_of_all_weights_are_missing() -> None:
@@ -67,12 +108,6 @@ def test_fp8_without_any_scale_is_judged_by_its_values(top: int) -> None:
         assert any("engines take their values" in one.text for one in check("model"))
 
 
-def test_scales_without_codes() -> None:
-    tensors, config = deepseek()
-    del tensors[f"{UP}.weight"]
-    only(write(tensors, config), "scales", f"{UP}.weight_scale_inv", "of a weight that is missing")
-
-
 def test_scales_beside_values() -> None:
     tensors, config = deepseek()
     tensors[f"{UP}.weight"] = np.ones((192, 256), BF16)
@@ -81,13 +116,6 @@ def test_scales_beside_values() -> None:
         ("scales", f"{UP}.weight_scale_inv"), ("configuration", UP),
     }  # fmt: skip
     assert "which holds values (bfloat16) and no codes" in found[0].text
-
-
-def test_codes_of_integers_without_scales() -> None:
-    tensors, config = channel()
-    tensors[f"{UP}.weight"] = np.ones((192, 256), np.int8)
-    del tensors[f"{UP}.weight_scale"]
-    only(write(tensors, config), "scales", f"{UP}.weight", "holds int8 codes and has no scales")
 
 
 def test_bytes_without_a_description() -> None:
@@ -122,17 +150,6 @@ def test_scales_of_another_shape(model: Model, name: str, array: Array, text: st
     assert any(one.kind == "layout" and one.text.endswith(("3 weights", "4 weights")) for one in check("model"))
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(np.nan, "NaN"), (np.inf, "infinite"), (-1.0, "negative"), (-0.0, "negative")]
-)
-@pytest.mark.parametrize(("model", "name"), [(deepseek, "weight_scale_inv"), (channel, "weight_scale")])
-def test_scales_that_are_none(model: Model, name: str, value: float, text: str) -> None:
-    tensors, config = model()
-    tensors[f"{UP}.{name}"][1, 0] = value
-    size = tensors[f"{UP}.{name}"].size
-    only(write(tensors, config), "values", f"{UP}.{name}", f"has 1 {text} among {size} scales")
-
-
 @pytest.mark.parametrize("chunk", [64, 1 << 20])
 def test_scales_that_are_zero(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With codes that are not, values are lost; with codes that are, there were none."""
@@ -157,13 +174,6 @@ def test_zero_scales_of_fp4() -> None:
     packed[5, 24:32] = 0x80
     write({**tensors, f"{UP}.weight_packed": packed}, config, "right")
     assert not errors("right")
-
-
-def test_exponents_that_are_nan() -> None:
-    tensors, config = gpt_oss()
-    name = "model.layers.1.mlp.experts.gate_up_proj_scales"
-    tensors[name][0, 3, 1] = 255
-    only(write(tensors, config), "values", name, "has 1 NaN among 512 scales")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 0.0, -2.0])
@@ -203,16 +213,6 @@ def test_fused_weights_with_second_scales_of_their_own() -> None:
     )
 
 
-@pytest.mark.parametrize("model", [deepseek, channel])
-def test_codes_that_are_nan(model: Model) -> None:
-    tensors, config = model()
-    bad = tensors[f"{UP}.weight"].copy()
-    bad[0, 0] = bad[191, 255] = np.nan
-    tensors[f"{UP}.weight"] = bad
-    only(write(tensors, config), "values", f"{UP}.weight", f"has 2 NaN among {192 * 256} codes")
-    assert not errors("model", values=False)
-
-
 def test_zero_scales_of_integers() -> None:
     """-128 has the magnitude bits of 0, and is none."""
     tensors, _ = channel()
@@ -234,12 +234,3 @@ def test_long_names() -> None:
     found = errors(write(tensors, config))
     assert [one.kind for one in found] == ["scales"]
     assert "fits no weight of shape" in found[0].text
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -1, 0])
-def test_a_scale_of_inputs_that_is_none(value: float, tmp_path: Path) -> None:
-    tensors, config = checked_models.modelopt()
-    name = f"{checked_models.UP}.input_scale"
-    tensors[name] = np.array(value, np.float32)
-    folder = checked_models.write(tensors, config, str(tmp_path / "model"))
-    assert [(one.kind, one.tensor) for one in checked_models.errors(folder)] == [("values", name)]

@@ -13,7 +13,7 @@ from support.checkpoint_files import everything, leftovers, save, stored_bytes, 
 from support.sharded_checkpoint import INDEX, SHARD, SHARDS, checkpoint
 
 import lowprec as lp
-from lowprec.checkpoints import convert
+from lowprec.checkpoints import convert, inspect
 from lowprec.checkpoints.files.errors import FileError
 
 
@@ -57,21 +57,6 @@ def test_a_folder_without_an_index(tmp_path: Path) -> None:
         convert(tmp_path / "none", tmp_path / "new", to="float16")
 
 
-def test_links_as_download_caches_have_them(tmp_path: Path) -> None:
-    repository = tmp_path / "models--org--name"
-    (repository / "snapshots").mkdir(parents=True)
-    blobs = checkpoint(repository / "blobs")
-    source = repository / "snapshots" / "0123abc"
-    source.mkdir()
-    for name in everything(blobs):
-        if os.sep not in name:
-            (source / name).symlink_to(os.path.join("..", "..", "blobs", name))
-    convert(source, tmp_path / "out", to="float16")
-    assert not any(path.is_symlink() for path in (tmp_path / "out").iterdir())
-    shard = next(iter(SHARDS))
-    assert stored_bytes(tmp_path / "out" / shard, "a") == lp.encode(SHARDS[shard]["a"], "float16").tobytes()
-
-
 def test_an_old_folder_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = checkpoint(tmp_path / "in")
     convert(source, tmp_path / "out", to="float16")
@@ -108,6 +93,13 @@ def _index(folder: Path, change: Any) -> None:
     (folder / INDEX).write_text(json.dumps(fields))
 
 
+def _renamed(folder: Path, name: str) -> None:
+    """Give a shard a name that would lead into another folder on another system."""
+    (folder / SHARD).rename(folder / name)
+    _index(folder, lambda x: x["weight_map"].update(dict.fromkeys(SHARDS[SHARD], name)))
+
+
+BACKSLASHES = () if os.sep == "\\" else ("sub\\model.safetensors", "..\\model.safetensors", "\\model.safetensors")
 BROKEN: dict[str, tuple[Any, str]] = {
     "missing shard": (lambda f: (f / SHARD).unlink(), "which is missing"),
     "outside": (
@@ -132,9 +124,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
     "not text": (lambda f: (f / INDEX).write_bytes(b"\xff\xfe\xfd"), "must be JSON with a weight_map"),
     "metadata": (lambda f: _index(f, lambda x: x.update(metadata=3)), "must be JSON with a weight_map"),
     "broken shard": (lambda f: os.truncate(f / SHARD, 100), "must be a readable .safetensors file"),
-    "dangling": (lambda f: (f / "gone").symlink_to("nowhere"), "is a link to nothing"),
-    "folder link": (lambda f: (f / "loop").symlink_to("."), "is a link to a folder that it lies in"),
-    "pipe": (lambda f: os.mkfifo(f / "pipe"), "must be a regular file"),
+    **{f"backslash {name}": (lambda f, name=name: _renamed(f, name), "which is no file name") for name in BACKSLASHES},
 }  # fmt: skip
 
 
@@ -145,6 +135,8 @@ def test_broken_checkpoints(name: str, tmp_path: Path) -> None:
     build(source)
     with pytest.raises(FileError, match=why) as caught:
         convert(source, tmp_path / "out", to="float16")
+    with pytest.raises(FileError, match=why):
+        inspect(source)
     assert len(str(caught.value).splitlines()) == 1
     assert os.listdir(tmp_path) == ["in"]
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support import gguf_files
 from support.checkpoint_files import leftovers, save, values
 from support.optional import Missing, optional
 
@@ -38,6 +39,10 @@ def whole_files() -> dict[str, bytes]:
             made = [numpy_helper.from_array(x, key) for key, x in tensors.items()]
             graph = helper.make_graph([helper.make_node("Identity", ["w"], ["y"])], "g", [], [], made)
             onnx.save(helper.make_model(graph), folder / "a.onnx")
+        if not isinstance(gguf_files.gguf, Missing):
+            blocks = np.arange(2 * 34, dtype=np.uint8).reshape(2, 34)
+            more = {"a.weight": np.ones((2, 32), np.float32), "b.weight": (gguf_files.Type.Q8_0, blocks)}
+            gguf_files.write(folder / "a.gguf", {**more, "c": np.arange(3.0)}, general__file_type=0)
         convert(folder / "a.safetensors", folder / "q.safetensors", to="int4", scale="block:4")
         return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -45,14 +50,18 @@ def whole_files() -> dict[str, bytes]:
 WHOLE = whole_files()
 
 
-def attempt(suffix: str, content: bytes) -> bool:
+TARGETS = {".npy": ".npz", ".gguf": ".safetensors"}
+
+
+def attempt(suffix: str, content: bytes, **options: Any) -> bool:
     """Return whether a file can be converted; let nothing but FileError out of it."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name, f"x{suffix}")
         path.write_bytes(content)
-        said, target = None, Path(name, "y.npz" if suffix == ".npy" else f"y{suffix}")
+        said, target = None, Path(name, f"y{suffix if 'recipe' in options else TARGETS.get(suffix, suffix)}")
         try:
-            convert(path, target, to="float8_e4m3fn", raw=True, threads=1, verify=True)
+            how = options or ({"to": "float16"} if suffix == ".gguf" else {"to": "float8_e4m3fn", "raw": True})
+            convert(path, target, **how, threads=1, verify=True)
         except FileError as error:
             said = str(error)
         assert said is None or len(said.splitlines()) == 1
@@ -95,6 +104,13 @@ def test_damaged_files(name: str, changes: list[tuple[int, str, bytes]]) -> None
     attempt(Path(name).suffix, damaged(WHOLE[name], changes))
 
 
+@pytest.mark.skipif("a.gguf" not in WHOLE, reason="could not import 'gguf'")
+@BOUNDED
+@given(MUTATIONS)
+def test_damaged_files_by_a_recipe(changes: list[tuple[int, str, bytes]]) -> None:
+    attempt(".gguf", damaged(WHOLE["a.gguf"], changes), recipe="q4_0")
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**66), 2**66) | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
@@ -119,7 +135,7 @@ def test_headers_of_safetensors(header: dict[str, object], content: bytes, lie: 
 
 
 @BOUNDED
-@given(st.binary(max_size=200), st.sampled_from([".safetensors", ".npy", ".npz", ".onnx", ".bin"]))
+@given(st.binary(max_size=200), st.sampled_from([".safetensors", ".npy", ".npz", ".onnx", ".gguf", ".bin"]))
 def test_noise(content: bytes, suffix: str) -> None:
     attempt(suffix, content)
     attempt(suffix, b"\x08\x0d\x3a" + content)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ import numpy as np
 import pytest
 from support.bits import bits_of
 from support.checkpoint_files import raw_file, save, stored_bytes, values
+from support.gguf_files import entry, text
+from support.gguf_files import raw_file as gguf_file
 from support.optional import optional
 from support.sharded_checkpoint import INDEX, checkpoint
 
@@ -27,6 +30,7 @@ from lowprec.cli import main
 onnx: Any = optional("onnx")
 helper: Any = optional("onnx:helper")
 numpy_helper: Any = optional("onnx:numpy_helper")
+safe_open: Any = optional("safetensors:safe_open")
 
 # --- JSON, entry by entry ---
 
@@ -307,10 +311,27 @@ def test_windows_of_every_width(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_names_of_all_kinds(tmp_path: Path) -> None:
-    """Names of any length and any characters survive; the order is the file's."""
-    tensors = {"é" * 300: values((3,), 1), '"\\': values((2,), 2), "\U0001f600": values((1,), 3), "": values((4,), 4)}
-    source = save(tmp_path / "x.safetensors", tensors)
+    """Names of any length and any characters survive, as safetensors reads them, and so do metadata."""
+    tensors = {
+        name: values((n, 3), n) for n, name in enumerate(("é" * 300, '"\\', "\U0001f600", "", "\x1b[1m", "日本"))
+    }
+    source = save(tmp_path / "x.safetensors", tensors, {"ü": "é", "n": "1"})
     assert {one.name for one in inspect(source)} == tensors.keys()
     convert(source, tmp_path / "y.safetensors", to="bfloat16")
+    with safe_open(tmp_path / "y.safetensors", "np") as found:
+        assert set(found.keys()) == tensors.keys()
+        assert found.metadata() == {"ü": "é", "n": "1"}
     for name, x in tensors.items():
         assert stored_bytes(tmp_path / "y.safetensors", name) == bits_of(lp.cast(x, "bfloat16")).tobytes()
+
+
+def test_a_gguf_header_that_takes_more_than_the_memory(tmp_path: Path) -> None:
+    """Before it is read, and with the memory that it takes in the message."""
+    keys = [text(b"k") + struct.pack("<IIQ", 9, 0, 50 << 20) + bytes(50 << 20)]
+    path = gguf_file(tmp_path / "x.gguf", keys, [entry()])
+    with pytest.raises(FileError, match=r"its header has 524\d+ bytes: `max_memory` must be at least 201M"):
+        inspect(path, max_memory="128M")
+    assert [one.name for one in inspect(path)] == ["a"]
+    many = gguf_file(tmp_path / "y.gguf", [], [entry(str(i), (0,)) for i in range(60000)])
+    with pytest.raises(FileError, match="it holds more than 40960 tensors"):
+        inspect(many, max_memory="128M")

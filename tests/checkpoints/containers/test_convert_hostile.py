@@ -14,6 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 from support.checkpoint_files import everything, leftovers, raw_file, save, values
+from support.gguf_files import entry as tensor
+from support.gguf_files import number as key
+from support.gguf_files import raw_file as gguf_file
+from support.gguf_files import text as gguf_text
+from support.gguf_files import write as write_gguf
 from support.optional import optional
 
 from lowprec.checkpoints import convert, inspect
@@ -69,6 +74,9 @@ SAFETENSORS: dict[str, tuple[Callable[[Path], Path], str]] = {
     "back to front": (header(a=entry(offsets=[8, 0])), "has -8 bytes"),
     "negative offset": (header(a=entry(offsets=[-8, 0])), "must have a dtype"),
     "size": (header(a=entry(shape=[3])), "has 8 bytes, its shape and F32 ask for 12"),
+    **{f"{n} bytes of {shape}": (header(bytes(n), a=entry(shape=shape, offsets=[0, n])),
+                                 rf"tensor 'a' has {n} bytes, its shape and F32 ask for {asked} bytes$")
+       for shape, n, asked in (([2], 12, 8), ([2], 9, 8), ([0], 4, 0), ([], 8, 4))},
     "beyond": (header(a=entry(), b=entry(offsets=[8, 16])), "ends 8 bytes past the end of the file"),
     "overlap": (header(a=entry(), b=entry(offsets=[4, 12])), "overlaps the one before it"),
     "same": (header(a=entry(), b=entry()), "overlaps the one before it"),
@@ -93,15 +101,15 @@ SAFETENSORS: dict[str, tuple[Callable[[Path], Path], str]] = {
 }  # fmt: skip
 
 
-def refused(path: Path, why: str) -> None:
+def refused(path: Path, why: str, target: str) -> None:
     before = everything(path.parent)
     tracemalloc.start()
     try:
         with pytest.raises(FileError, match=why) as caught:
-            convert(path, path.with_name("y" + path.suffix), to="float16")
-        with pytest.raises(FileError):
+            convert(path, path.with_name(target), to="float16")
+        with pytest.raises(FileError, match=why):
             inspect(path)
-        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+        assert tracemalloc.get_traced_memory()[1] < (1 << 22 if path.suffix == ".gguf" else 1 << 24)
     finally:
         tracemalloc.stop()
     message = str(caught.value)
@@ -115,7 +123,7 @@ def refused(path: Path, why: str) -> None:
 @pytest.mark.parametrize("name", SAFETENSORS)
 def test_safetensors(name: str, tmp_path: Path) -> None:
     build, why = SAFETENSORS[name]
-    refused(build(tmp_path / "x.safetensors"), why)
+    refused(build(tmp_path / "x.safetensors"), why, "y.safetensors")
 
 
 def test_a_safetensors_file_cut_anywhere(tmp_path: Path) -> None:
@@ -124,7 +132,7 @@ def test_a_safetensors_file_cut_anywhere(tmp_path: Path) -> None:
     path.parent.mkdir()
     for end in range(len(whole)):
         path.write_bytes(whole[:end])
-        refused(path, "must be a readable .safetensors file|content is none")
+        refused(path, "must be a readable .safetensors file|content is none", "y.safetensors")
 
 
 def test_many_names_twice_take_no_time(tmp_path: Path) -> None:
@@ -175,7 +183,7 @@ ONNX: dict[str, tuple[Callable[[Path], object], str]] = {
 def test_models(name: str, tmp_path: Path) -> None:
     build, why = ONNX[name]
     build(tmp_path / "x.onnx")
-    refused(tmp_path / "x.onnx", why)
+    refused(tmp_path / "x.onnx", why, "y.onnx")
 
 
 def test_a_model_cut_anywhere(tmp_path: Path) -> None:
@@ -187,6 +195,109 @@ def test_a_model_cut_anywhere(tmp_path: Path) -> None:
         path.write_bytes(whole[:end])
         with pytest.raises(FileError, match=r"must be a readable \.onnx model"):
             inspect(path)
+
+
+def value(kind: int, content: bytes, name: bytes = b"k") -> bytes:
+    """Return a key of a GGUF file with a value of a type."""
+    return gguf_text(name) + struct.pack("<I", kind) + content
+
+
+HUGE = 2**64 - 1
+GGUF: dict[str, tuple[dict[str, Any], str]] = {
+    "version 1": ({"version": 1}, "must have the version 2 or 3; got 1$"),
+    "version 4": ({"version": 4}, "must have the version 2 or 3; got 4$"),
+    "big endian": ({"version": 3 << 24}, r"got 50331648 \(that of a big-endian file\?\)"),
+    "many tensors": ({"counts": (2**62, 0)}, "it has 4611686018427387904 tensors, which need more bytes"),
+    "many keys": ({"counts": (0, HUGE)}, "it has 18446744073709551615 keys, which need more bytes"),
+    "one key more": ({"counts": (1, 3)}, "a tensor has 281474976710656 bytes"),
+    "one tensor more": ({"counts": (3, 1)}, "tensor|name of a tensor"),
+    "long key": ({"keys": [struct.pack("<Q", 2**40)]}, "a key has 1099511627776 bytes, more than 65535"),
+    "key past the end": ({"keys": [struct.pack("<Q", 60000)]}, r"a key ends \d+ bytes past the end of the file"),
+    "unknown value": ({"keys": [value(13, b"")]}, "the key 'k' has a value of the type 13, which is unknown"),
+    "array of arrays": ({"keys": [value(9, struct.pack("<IQ", 9, 0))]}, "the key 'k' has a value of the type 9"),
+    "long array": ({"keys": [value(9, struct.pack("<IQ", 4, HUGE))]}, "the key 'k' ends .* past the end of the file"),
+    "wrapping array": ({"keys": [value(9, struct.pack("<IQ", 12, 2**61))]}, "the key 'k' ends .* past the end"),
+    "many texts": ({"keys": [value(9, struct.pack("<IQ", 8, HUGE))]}, "the key 'k' ends .* past the end"),
+    "long text": ({"keys": [value(8, struct.pack("<Q", HUGE))]}, "the key 'k' ends .* past the end"),
+    "key twice": ({"keys": [key("k", 1), key("k", 1)]}, "it has the key 'k' twice"),
+    "alignment 0": ({"keys": [key("general.alignment", 0)]}, "must be a power of two up to 65536; got 0"),
+    "alignment 48": ({"keys": [key("general.alignment", 48)]}, "must be a power of two up to 65536; got 48"),
+    "alignment 2**31": ({"keys": [key("general.alignment", 2**31)]}, "must be a power of two up to 65536"),
+    "alignment float": ({"keys": [value(6, struct.pack("<f", 32), b"general.alignment")]}, "must be an unsigned"),
+    "alignment array": (
+        {"keys": [value(9, struct.pack("<IQI", 4, 1, 32), b"general.alignment")]}, "must be an unsigned number",
+    ),
+    "unknown type past the end": (
+        {"tensors": [tensor(kind=42, offset=96)]}, "tensor 'a' ends 32 bytes past the end of the file",
+    ),
+    "unknown type far past": (
+        {"tensors": [tensor(kind=42, offset=2**63)]}, r"tensor 'a' ends \d+ bytes past the end of the file",
+    ),
+    "unknown type without bytes": (
+        {"tensors": [tensor(kind=42), tensor("b", kind=42)]}, "tensor 'a' has unknown type 42 and no bytes",
+    ),
+    "unknown type at the end": ({"tensors": [tensor(kind=2**32 - 1, offset=64)]}, "has unknown type 4294967295 and no"),
+    "unknown type before another": (
+        {"tensors": [tensor("b", axes=(4,)), tensor(kind=42)]}, "tensor 'a' overlaps the one before it",
+    ),
+    "unknown type inside another": (
+        {"tensors": [tensor("b", axes=(16,)), tensor(kind=42, offset=32)]}, "tensor 'a' overlaps the one before it",
+    ),
+    "unknown type, offset": (
+        {"tensors": [tensor(kind=42, offset=8)]}, "tensor 'a' starts at 8, which is no multiple of the alignment 32",
+    ),
+    "unknown type, product": (
+        {"tensors": [tensor(axes=(2**32, 2**32), kind=42)]}, "tensor 'a' has far too many elements",
+    ),
+    "split.count text": (
+        {"keys": [value(8, gguf_text(b"3"), b"split.count")]}, "its split.count must be an integer",
+    ),
+    "split.no too large": (
+        {"keys": [key("split.count", 3), key("split.no", 3)]}, "split.no must be less than .*, 3; got 3",
+    ),
+    "split.no missing": ({"keys": [key("split.count", 3)]}, "split.no must be less than its split.count, 3; got -1"),
+    "split.no negative": (
+        {"keys": [key("split.count", 3), value(5, struct.pack("<i", -2), b"split.no")]}, "count, 3; got -2",
+    ),
+    "five axes": ({"tensors": [tensor(axes=(1, 1, 1, 1, 8))]}, "tensor 'a' has 5 axes, more than 4"),
+    "many axes": ({"tensors": [gguf_text(b"a") + struct.pack("<I", 2**32 - 1)]}, "tensor 'a' has 4294967295 axes"),
+    "product": ({"tensors": [tensor(axes=(2**32, 2**32))]}, "tensor 'a' has far too many elements"),
+    "negative": ({"tensors": [tensor(axes=(HUGE,))]}, "tensor 'a' has far too many elements"),
+    "blocks": ({"tensors": [tensor(axes=(33,), kind=8)]}, r"rows of 33 elements, which are no blocks of 32 \(Q8_0\)"),
+    "scalar block": ({"tensors": [tensor(axes=(), kind=12)]}, r"rows of 1 elements, which are no blocks of 256"),
+    "past the end": ({"tensors": [tensor(axes=(17,))]}, "tensor 'a' ends 4 bytes past the end of the file"),
+    "far past": ({"tensors": [tensor(offset=2**60)]}, r"tensor 'a' ends \d+ bytes past the end of the file"),
+    "empty far past": ({"tensors": [tensor(axes=(0,), offset=2**63)]}, r"tensor 'a' ends \d+ bytes past the end of"),
+    "offset": ({"tensors": [tensor(offset=8)]}, "tensor 'a' starts at 8, which is no multiple of the alignment 32"),
+    "overlap": ({"tensors": [tensor(axes=(16,)), tensor("b", offset=32)]}, "tensor 'b' overlaps the one before it"),
+    "same place": ({"tensors": [tensor(), tensor("b")]}, "tensor 'b' overlaps the one before it"),
+    "name twice": ({"tensors": [tensor(), tensor(offset=32)]}, "it names tensor 'a' twice"),
+    "not UTF-8": ({"tensors": [tensor(b"\xff\n")]}, r"the name of tensor b'.xff.n' is not UTF-8"),
+    "long name": ({"tensors": [tensor("a" * 70000)]}, "the name of a tensor has 70000 bytes, more than 65535"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GGUF)
+def test_gguf(name: str, tmp_path: Path) -> None:
+    changes, why = GGUF[name]
+    wanted = {"keys": [key("k", 1)], "tensors": [tensor(), tensor("b", (4,), 1, 32)], **changes}
+    path = gguf_file(tmp_path / "x.gguf", **wanted)
+    refused(path, why, "y.safetensors")
+    with pytest.raises(FileError, match=f"^{path}: must be a readable .gguf file; "):
+        inspect(path)
+
+
+def test_a_gguf_file_cut_anywhere(tmp_path: Path) -> None:
+    tensors = {"a": np.ones((3, 5), np.float32), "b": np.ones(3, np.float16)}
+    whole = write_gguf(tmp_path / "x.gguf", tensors).read_bytes()
+    path = tmp_path / "cut" / "x.gguf"
+    path.parent.mkdir()
+    last = len(whole) - (32 - 6)  # what pads the last tensor may be missing
+    for end in range(4, last):
+        path.write_bytes(whole[:end])
+        refused(path, "past the end of the file|does not start with a header|need more bytes", "y.safetensors")
+    path.write_bytes(whole[:last])
+    assert len(inspect(path)) == 2
 
 
 def _zip(**options: Any) -> Callable[[Path], None]:

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("onnx")
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -18,6 +19,7 @@ from support.bits import bits_of
 from support.checkpoint_files import Array, bytes_in, everything, leftovers, values
 
 import lowprec as lp
+import lowprec.onnx as lowprec_onnx
 from lowprec.checkpoints import convert, inspect
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.spec.formats import ONNX_NUMERIC, Format
@@ -36,13 +38,10 @@ def model(*, opset: int = 28, typed: bool = False, weight: Array = W, **options:
         made[1] = helper.make_tensor("B", TensorProto.FLOAT, [16], B.tolist())
     one = numpy_helper.from_array(C, "two")
     nodes = [
-        helper.make_node("Cast", ["W"], ["w"], to=TensorProto.FLOAT),
-        helper.make_node("MatMul", ["X", "w"], ["p"]),
-        helper.make_node("Add", ["p", "B"], ["s"]),
-        helper.make_node("Constant", [], ["c"], value=one),
-        helper.make_node("Mul", ["s", "c"], ["m"]),
-        helper.make_node("Reshape", ["m", "shape"], ["Y"]),
-    ]
+        helper.make_node("Cast", ["W"], ["w"], to=TensorProto.FLOAT), helper.make_node("MatMul", ["X", "w"], ["p"]),
+        helper.make_node("Add", ["p", "B"], ["s"]), helper.make_node("Constant", [], ["c"], value=one),
+        helper.make_node("Mul", ["s", "c"], ["m"]), helper.make_node("Reshape", ["m", "shape"], ["Y"]),
+    ]  # fmt: skip
     graph = helper.make_graph(
         nodes, "g", [helper.make_tensor_value_info("X", TensorProto.FLOAT, ["n", 8])],
         [helper.make_tensor_value_info("Y", TensorProto.FLOAT, ["k", 16])], made,
@@ -170,9 +169,7 @@ def test_external_data(attributes: bool, tmp_path: Path) -> None:
     report = convert(source, target, to="float8_e5m2", verify=True)
     assert everything(tmp_path / "in") == before
     assert sorted(os.listdir(tmp_path)) == ["in", "y.onnx", "y.onnx.data"]
-    assert {one.name: one.why for one in report.tensors if one.action == "kept"} == {
-        "shape": "no floats",
-    }
+    assert {one.name: one.why for one in report.tensors if one.action == "kept"} == {"shape": "no floats"}
     onnx.checker.check_model(str(target))
     found = initializers(target)
     assert found["W_codes"].raw_data == lp.encode(W, "float8_e5m2").tobytes()
@@ -309,3 +306,66 @@ def test_real_models(path: Path, tmp_path: Path) -> None:
 def test_real_models_are_there() -> None:
     models = [onnx.load(path) for path in LIGHT]
     assert sum(len(one.graph.initializer) for one in models) > 100
+
+
+def dequantizing(codes_type: int, codes: np.ndarray, scale: np.ndarray) -> onnx.ModelProto:
+    made = [
+        helper.make_tensor("W", codes_type, codes.shape, codes.view(np.uint8).tobytes(), raw=True),
+        numpy_helper.from_array(scale, "W_scale"),
+    ]
+    nodes = [
+        helper.make_node("DequantizeLinear", ["W", "W_scale"], ["w"], axis=1),
+        helper.make_node("MatMul", ["X", "w"], ["Y"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("X", TensorProto.FLOAT, ["n", 4])],
+        [helper.make_tensor_value_info("Y", TensorProto.FLOAT, ["n", 8])], made,
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
+
+
+@pytest.mark.usefixtures("working_folder")
+@pytest.mark.parametrize("kind", ["float8_e4m3fn", "int8"])
+@pytest.mark.parametrize("to", ["float32", "bfloat16", "float16"])
+def test_codes_of_a_model_stay_right(to: str, kind: str) -> None:
+    values_of_codes = np.linspace(-6, 7, 32).reshape(4, 8)
+    codes = values_of_codes.astype(ml_dtypes.float8_e4m3fn if kind != "int8" else np.int8)
+    scale = np.array([0.5, 0.75, 2, 3, 1.5, 0.125, 1, 4], np.float32)  # exact in all three
+    enum = TensorProto.FLOAT8E4M3FN if kind != "int8" else TensorProto.INT8
+    onnx.save(dequantizing(enum, codes, scale), "x.onnx")
+    convert("x.onnx", "y.onnx", to=to)
+    onnx.checker.check_model("y.onnx", full_check=True)
+    x = np.eye(4, dtype=np.float32)
+    expected = codes.astype(np.float32) * scale
+    (got,) = ReferenceEvaluator("y.onnx").run(None, {"X": x})
+    assert np.array_equal(got, expected)
+    (ours,) = lowprec_onnx.Backend.run_model(onnx.load("y.onnx"), [x])
+    assert np.array_equal(ours, expected)
+
+
+@pytest.mark.usefixtures("working_folder")
+def test_narrower_codes_of_a_model_are_rounded_not_rescaled() -> None:
+    codes = np.linspace(-6, 6, 32).reshape(4, 8).astype(ml_dtypes.float8_e4m3fn)
+    scale = np.array([0.5, 1, 2, 4, 1.5, 3, 6, 0.5], np.float32)
+    onnx.save(dequantizing(TensorProto.FLOAT8E4M3FN, codes, scale), "x.onnx")
+    convert("x.onnx", "y.onnx", to="float4_e2m1fn")
+    (got,) = ReferenceEvaluator("y.onnx").run(None, {"X": np.eye(4, dtype=np.float32)})
+    rounded = codes.astype(np.float32).astype(ml_dtypes.float4_e2m1fn).astype(np.float32)
+    assert np.array_equal(got, rounded * scale)
+
+
+@pytest.mark.usefixtures("working_folder")
+def test_our_own_models_convert_again() -> None:
+    weight = np.linspace(-3, 3, 32, dtype=np.float32).reshape(4, 8)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["X", "W"], ["Y"])], "g",
+        [helper.make_tensor_value_info("X", TensorProto.FLOAT, ["n", 4])],
+        [helper.make_tensor_value_info("Y", TensorProto.FLOAT, ["n", 8])], [numpy_helper.from_array(weight, "W")],
+    )  # fmt: skip
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10), "x.onnx")
+    convert("x.onnx", "q.onnx", to="float8_e4m3fn", scale="axis:1", scale_format="bfloat16")
+    convert("q.onnx", "y.onnx", to="float32")
+    x = np.eye(4, dtype=np.float32)
+    before, after = (ReferenceEvaluator(name).run(None, {"X": x})[0] for name in ("q.onnx", "y.onnx"))
+    assert np.array_equal(before, after)
+    assert lp.formats["float8_e4m3fn"].name in {one.format for one in lp.checkpoints.inspect("q.onnx")}

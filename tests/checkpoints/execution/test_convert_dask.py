@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 from support.checkpoint_files import everything, leftovers, save, values
 from support.command_line import run
+from support.golden import GOLDEN
+from support.resumed_conversions import fail, three_shards
 from support.sharded_checkpoint import checkpoint
+from support.tiny_models import experts, experts_config, write_folder
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
@@ -53,6 +56,33 @@ def test_the_same_bytes(options: Any, address: str, tmp_path: Path, monkeypatch:
     assert (tmp_path / "y.npz").read_bytes() == (tmp_path / "z.npz").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [("W4A16", {"recipe": "nvfp4a16"}), ("W4A16", {"recipe": "w4a16"}), ("W4A16", {"to": "bfloat16"}),
+     ("FP8_BLOCK", {"recipe": "fnuz"}), ("fnuz", {"recipe": "fn"}), ("experts", {"recipe": "nvfp4a16"})],
+    ids=str,
+)  # fmt: skip
+def test_the_same_bytes_of_recipes(source: str, options: Any, address: str, tmp_path: Path) -> None:
+    """Measured first, copied, dequantized, with other codes, of stacked experts."""
+    folder = GOLDEN / source
+    if source == "experts":
+        folder = write_folder(tmp_path / "in", experts(), experts_config())
+    elif source == "fnuz":
+        convert(GOLDEN / "FP8_BLOCK", folder := tmp_path / "in", recipe="fnuz")
+    convert(folder, tmp_path / "alone", **options)
+    convert(folder, tmp_path / "together", dask=address, **options)
+    assert everything(tmp_path / "together") == everything(tmp_path / "alone")
+
+
+def test_what_another_run_began_is_resumed(address: str, tmp_path: Path) -> None:
+    source, target = three_shards(tmp_path / "in"), tmp_path / "out"
+    fail(source, target, to="float16")
+    report = convert(source, target, to="float16", resume=True, dask=address)
+    assert report.remarks == ["the conversion is resumed: 2 of 3 files were finished"]
+    convert(source, tmp_path / "whole", to="float16")
+    assert everything(target) == everything(tmp_path / "whole")
+
+
 def test_an_error_on_a_worker(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.savez(tmp_path / "x.npz", x=values((300, 300)))
     content = bytearray((tmp_path / "x.npz").read_bytes())
@@ -81,3 +111,6 @@ def test_local_processes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "converted to float16" in out
     convert(source, tmp_path / "z.safetensors", to="float16")
     assert (tmp_path / "y.safetensors").read_bytes() == (tmp_path / "z.safetensors").read_bytes()
+    convert(GOLDEN / "W4A16", tmp_path / "a", recipe="nvfp4a16", dask="local", threads=2)
+    convert(GOLDEN / "W4A16", tmp_path / "b", recipe="nvfp4a16")
+    assert everything(tmp_path / "a") == everything(tmp_path / "b")

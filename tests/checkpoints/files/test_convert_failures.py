@@ -1,25 +1,35 @@
-"""Conversions that fail or are killed at any step leave the old target or the whole new one."""
+"""Conversions that fail or are killed at any step leave the old target or the whole new one, which is on the disk."""
 
 from __future__ import annotations
 
+import ast
 import errno
+import io
+import mmap
 import os
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from support.checkpoint_files import everything, leftovers, save
+from support.checkpoint_files import everything, leftovers, save, values
 from support.containers import SOURCES, X, contents
+from support.sharded_checkpoint import checkpoint
 
-from lowprec.checkpoints import convert
+from lowprec.checkpoints import convert, read_array
+from lowprec.checkpoints.containers.npz_archive import _Records
 from lowprec.checkpoints.execution.worker import Worker
+from lowprec.checkpoints.files import atomic_output
 from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.files.resume import LockedFolder
 from lowprec.checkpoints.operations.operation import Workspace
+from lowprec.cli import main
 
 
 def _fails(name: str, error: BaseException, number: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -193,3 +203,123 @@ def test_sigkill_at_random_times(kind: str, tmp_path: Path) -> None:
         assert not left.endswith((".safetensors", ".npy", ".npz", ".onnx", ".json"))
     convert(source, target, to="float64", overwrite=True)
     assert contents(kind, target) == wanted[0]
+
+
+class Narrow(io.BytesIO):
+    """A file of which each write takes three bytes at most."""
+
+    def write(self, content: Any, /) -> int:
+        return super().write(memoryview(content)[:3])
+
+
+def test_a_write_that_takes_a_part() -> None:
+    stream = Narrow()
+    assert _Records(stream).write(b"0123456789") == 10
+    assert stream.getvalue() == b"0123456789"
+
+
+def _no_memory(*_: object) -> None:
+    raise MemoryError
+
+
+def test_a_header_for_which_there_is_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez(tmp_path / "x.npz", w=values((8, 8)))
+    np.save(tmp_path / "x.npy", values((8, 8)))
+    monkeypatch.setattr(ast, "literal_eval", _no_memory)
+    for name in ("x.npz", "x.npy"):
+        arguments = [str(tmp_path / name), str(tmp_path / f"y{name[1:]}"), "--to", "float16"]
+        assert main(["convert", *arguments]) == 1
+        assert capsys.readouterr() == ("", "lowprec: not enough memory\n")
+    assert sorted(os.listdir(tmp_path)) == ["x.npy", "x.npz"]
+
+
+def test_a_header_with_brackets_that_are_too_deep(tmp_path: Path) -> None:
+    """Python's parser, too, says MemoryError."""
+    text = b"[-" * 199 + b"1" + b"]" * 199
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
+    with pytest.raises(Exception, match="its header is not that of an array"):
+        read_array(tmp_path / "x.npy")
+
+
+def test_a_lock_s_folder_that_cannot_be_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    locked = LockedFolder(tmp_path / "out.tmp-resume")
+    monkeypatch.setattr(os, "rename", refuse)
+    locked.remove()
+    monkeypatch.undo()
+    assert os.listdir(tmp_path) == ["out.tmp-resume"]
+    LockedFolder(tmp_path / "out.tmp-resume").remove()
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize(
+    ("home", "name", "error"),
+    [(threading.Thread, "start", RuntimeError("can't start new thread")), (mmap, "mmap", OSError(errno.ENOMEM, "no"))],
+)
+def test_threads_for_which_there_is_no_memory(
+    home: Any, name: str, error: Exception, resume: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    source, target = checkpoint(tmp_path / "in"), tmp_path / "out"
+
+    def refuse(*_: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(home, name, refuse)
+        options = ["--threads", "1", *["--resume"] * resume]
+        assert main(["convert", str(source), str(target), "--to", "float16", *options]) == 1
+    assert capsys.readouterr() == ("", "lowprec: not enough memory\n")
+    assert os.listdir(tmp_path) == ["in"]
+    assert main(["convert", str(source), str(target), "--to", "float16", *["--resume"] * resume]) == 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks /proc which file a descriptor is")
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("kind", SOURCES)
+def test_everything_is_on_the_disk_before_it_has_its_name(
+    kind: str, overwrite: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build, name = SOURCES[kind]
+    (tmp_path / "y").mkdir()
+    source, target = build(tmp_path), tmp_path / "y" / name
+    if overwrite:
+        convert(source, target, to="int8", raw=True)
+    steps: list[tuple[str, str]] = []
+
+    def recorded(home: Any, function: str, word: str, which: int) -> None:
+        original = getattr(home, function)
+
+        def call(*arguments: Any) -> Any:
+            what = os.readlink(f"/proc/self/fd/{arguments[0]}") if word == "sync" else str(arguments[which])
+            steps.append((word, what))
+            return original(*arguments)
+
+        monkeypatch.setattr(home, function, call)
+
+    recorded(os, "fsync", "sync", 0)
+    recorded(os, "replace", "name", 0)
+    recorded(atomic_output, "_renameat2", "name", 0)
+    convert(source, target, to="int4", raw=True, overwrite=overwrite)
+    monkeypatch.undo()
+    first = next(index for index, (word, _) in enumerate(steps) if word == "name")
+    last = max(index for index, (word, _) in enumerate(steps) if word == "name")
+    before, after = steps[:first], steps[last + 1 :]
+    staging = {what.split("/new")[0] for _, what in before if ".tmp-" in what}
+    assert len(staging) == 1
+    new = Path(staging.pop(), "new")
+    assert new.parent.parent == tmp_path / "y"
+    synced = {what for _, what in before}
+    assert str(new) in synced
+    if kind == "folder":
+        wanted = {str(new / path) for path in everything(target)} | {str(new / "sub")}
+    else:
+        wanted = {str(new / path) for path in os.listdir(tmp_path / "y")}
+    assert wanted <= synced
+    assert ("sync", str(tmp_path / "y")) in after
+    assert {what for word, what in steps if word == "name"} <= wanted | {str(new)}

@@ -191,16 +191,14 @@ def test_a_cache_of_hugging_face(repository: str, through: str, tmp_path: Path) 
     assert not any(path.is_symlink() for path in (tmp_path / "out").rglob("*"))
 
 
-def test_another_repository_of_a_cache(tmp_path: Path) -> None:
+def test_links_out_of_a_repository(tmp_path: Path) -> None:
+    """Into another one of the cache, and from a folder that is only called snapshots."""
     source = cache(tmp_path)
     other = tmp_path / "hub" / "models--org--private" / "blobs" / "00"
     other.parent.mkdir(parents=True)
     other.write_text("private")
     (source / "leak.txt").symlink_to(other)
     refused(source, "leak.txt", OUTSIDE)
-
-
-def test_a_folder_that_is_only_called_snapshots(tmp_path: Path) -> None:
     (tmp_path / "name" / "snapshots").mkdir(parents=True)
     source = checkpoint(tmp_path / "name" / "snapshots" / "1")
     (tmp_path / "name" / "secret").write_text("x")

@@ -35,6 +35,13 @@ def states(kind: str, source: Path, folder: Path, *formats: str) -> list[Any]:
     return found
 
 
+def places(kind: str, folder: Path) -> tuple[Path, Path]:
+    """Make a source in one folder; return it, and a target in another one."""
+    (folder / "x").mkdir()
+    (folder / "y").mkdir()
+    return SOURCES[kind][0](folder / "x"), folder / "y" / SOURCES[kind][1]
+
+
 def once(monkeypatch: pytest.MonkeyPatch, home: Any, name: str, action: Callable[[], object], number: int = 1) -> None:
     """Have an action carried out before the call of that number of a function, and never again."""
     original, calls = getattr(home, name), [0]
@@ -52,9 +59,7 @@ def once(monkeypatch: pytest.MonkeyPatch, home: Any, name: str, action: Callable
 def test_a_target_that_appears_meanwhile_is_not_replaced(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "x").mkdir()
-    (tmp_path / "y").mkdir()
-    source, target = SOURCES[kind][0](tmp_path / "x"), tmp_path / "y" / SOURCES[kind][1]
+    source, target = places(kind, tmp_path)
     first, _ = states(kind, source, tmp_path / "alone", "int8", "float16")
     once(monkeypatch, Staging, "seal", lambda: convert(source, target, to="int8", raw=True), 1)
     with pytest.raises(FileError, match="was written by another process meanwhile"):
@@ -68,9 +73,7 @@ def test_a_target_that_appears_meanwhile_is_not_replaced(
 @pytest.mark.parametrize("kind", SOURCES)
 @pytest.mark.parametrize("old", [False, True], ids=["nothing there", "an old one"])
 def test_two_that_overwrite(kind: str, old: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "x").mkdir()
-    (tmp_path / "y").mkdir()
-    source, target = SOURCES[kind][0](tmp_path / "x"), tmp_path / "y" / SOURCES[kind][1]
+    source, target = places(kind, tmp_path)
     _, last = states(kind, source, tmp_path / "alone", "int8", "float16")
     if old:
         convert(source, target, to="bfloat16")
@@ -92,9 +95,7 @@ def test_one_between_the_renames_of_another(
     kind: str, step: str, number: int, overwrite: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The target is one of the two, whole, and nothing that belongs to none of them is left."""
-    (tmp_path / "x").mkdir()
-    (tmp_path / "y").mkdir()
-    source, target = SOURCES[kind][0](tmp_path / "x"), tmp_path / "y" / SOURCES[kind][1]
+    source, target = places(kind, tmp_path)
     both = states(kind, source, tmp_path / "alone", "int8", "float16")
     said = []
 

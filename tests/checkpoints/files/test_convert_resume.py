@@ -12,7 +12,17 @@ from typing import Any
 import pytest
 from support.checkpoint_files import everything, leftovers
 from support.containers import SOURCES, contents
-from support.resumed_conversions import LAST, SHARDS, kill, records, start_blocked, three_shards, without_times
+from support.resumed_conversions import (
+    LAST,
+    SHARDS,
+    fail,
+    fails_in_last,
+    kill,
+    records,
+    start_blocked,
+    three_shards,
+    without_times,
+)
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.container import TensorReader
@@ -53,27 +63,6 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> tuple[set[str], set[str]]:
     monkeypatch.setattr(TensorReader, "read_into", note_read)
     monkeypatch.setattr(Worker, "convert", note_task)
     return read, converted
-
-
-def fails_in_last(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    """Have the conversion of the last shard fail."""
-    original = Worker._write
-
-    def write(self: Worker, position: Any, at: int, content: Any) -> None:
-        if position.path.name == LAST:
-            raise error
-        original(self, position, at, content)
-
-    monkeypatch.setattr(Worker, "_write", write)
-
-
-def fail(source: Path, target: Path, **options: Any) -> None:
-    """Leave a conversion that can be resumed, with two finished files."""
-    with pytest.MonkeyPatch.context() as patch:
-        fails_in_last(patch, FileError("full"))
-        with pytest.raises(FileError, match="full"):
-            convert(source, target, resume=True, **options)
-    assert len(records(target)) == 2
 
 
 @pytest.mark.one_in(4)
@@ -244,15 +233,6 @@ def test_the_disk_needs_room_for_what_is_not_finished(
     with pytest.raises(FileError, match="and the disk has"):
         convert(source, tmp_path / "other", to="float16", resume=True)
     assert leftovers(tmp_path) == []
-
-
-def test_processes_of_dask_resume_too(source: Path, tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
-    target = tmp_path / "out"
-    fail(source, target, to="float16")
-    assert convert(source, target, to="float16", resume=True, dask="local", threads=1).remarks == [RESUMED]
-    convert(source, tmp_path / "whole", to="float16")
-    assert everything(target) == everything(tmp_path / "whole")
 
 
 # --- what starts over ---

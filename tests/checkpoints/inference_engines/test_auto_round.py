@@ -137,11 +137,8 @@ def test_settings_of_single_modules() -> None:
     """An entry of a module's name counts, then the first expression that matches, then what holds for all."""
     names = [f"model.layers.{i}.mlp.up_proj" for i in range(3)]
     extra = {
-        ".*layers\\.[01]\\..*": {"bits": 8},
-        names[1]: {"bits": 2},
-        "layers": {"bits": 3},
-        names[0] + "x": {"bits": 5},
-    }
+        ".*layers\\.[01]\\..*": {"bits": 8}, names[1]: {"bits": 2}, "layers": {"bits": 3}, names[0] + "x": {"bits": 5},
+    }  # fmt: skip
     modules = {names[0]: module(8, 4, zero=255), names[1]: module(2, 16, zero=3), names[2]: module(3, 32, zero=7)}
     found = values_of(modules, {"packing_format": "auto_round:auto_gptq", "extra_config": extra})
     assert found == {

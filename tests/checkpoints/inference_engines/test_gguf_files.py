@@ -1,4 +1,4 @@
-"""GGUF files: keys, order and types as gguf-py reads them; recipes; dequantization to safetensors."""
+"""GGUF files: keys, order and types as gguf-py reads them; recipes; dequantization, `open`, `inspect`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.checkpoint_files import leftovers, save
+from support.command_line import run
 from support.gguf_files import BFLOAT16, Type, entry, number, raw_file, read, text, values_of, write
 from support.optional import optional
 
+import lowprec as lp
 from lowprec.checkpoints import convert, inspect
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.schemes.ggml_blocks import BLOCK_TYPES
@@ -32,16 +34,12 @@ def numbers(*shape: int, dtype: Any = np.float32) -> Array:
 
 
 MODEL = {
-    "token_embd.weight": numbers(6, 64),
-    "blk.0.attn_norm.weight": np.ones(64, np.float32),
-    "blk.0.attn_q.weight": numbers(64, 64, dtype=BFLOAT16),
-    "blk.0.attn_q.bias": numbers(64),
-    "blk.0.ffn_gate_inp.weight": numbers(4, 64),
-    "blk.0.ffn_up_exps.weight": numbers(4, 3, 64, dtype=np.float16),
-    "blk.0.ffn_down.weight": numbers(64, 40),
-    "blk.0.ids": np.arange(5, dtype=np.int32),
+    "token_embd.weight": numbers(6, 64), "blk.0.attn_norm.weight": np.ones(64, np.float32),
+    "blk.0.attn_q.weight": numbers(64, 64, dtype=BFLOAT16), "blk.0.attn_q.bias": numbers(64),
+    "blk.0.ffn_gate_inp.weight": numbers(4, 64), "blk.0.ffn_up_exps.weight": numbers(4, 3, 64, dtype=np.float16),
+    "blk.0.ffn_down.weight": numbers(64, 40), "blk.0.ids": np.arange(5, dtype=np.int32),
     "output.weight": numbers(6, 96),
-}
+}  # fmt: skip
 """A model of every kind of tensor: the order is neither that of the names nor of the sizes."""
 
 CHOSEN = ["token_embd.weight", "blk.0.attn_q.weight", "blk.0.ffn_up_exps.weight", "output.weight"]
@@ -89,12 +87,9 @@ def test_keys_keep_their_bytes_and_places(tmp_path: Path) -> None:
     convert(source, tmp_path / "b.gguf", recipe="q8_0")
     content = (tmp_path / "b.gguf").read_bytes()
     wanted = [
-        number("general.quantization_version", 2),
-        *keys[1:3],
-        number("general.file_type", 7),
-        keys[4],
+        number("general.quantization_version", 2), *keys[1:3], number("general.file_type", 7), keys[4],
         entry("w.weight", (32, 2), 8),
-    ]
+    ]  # fmt: skip
     head = b"GGUF" + struct.pack("<IQQ", 3, 1, 5) + b"".join(wanted)
     assert content == head + bytes(-len(head) % 32) + bytes(2 * 34) + bytes(-2 * 34 % 32)
 
@@ -246,8 +241,7 @@ def test_refusals(model: Path, tmp_path: Path) -> None:
     other = save(tmp_path / "x.safetensors")
     copied = write(tmp_path / "i.gguf", {"w.weight": (Type.IQ2_XS, np.zeros((2, 74), np.uint8)), "n": numbers(3)})
     factor = write(
-        tmp_path / "f.gguf",
-        {"w.weight": (Type.Q8_0, np.zeros((2, 34), np.uint8)), "w.scale": np.ones(1, np.float16)},
+        tmp_path / "f.gguf", {"w.weight": (Type.Q8_0, np.zeros((2, 34), np.uint8)), "w.scale": np.ones(1, np.float16)}
     )
     nan = write(tmp_path / "nan.gguf", {"w.weight": np.full((2, 32), np.nan, np.float32)})
     large = write(tmp_path / "large.gguf", {"w.weight": np.full((2, 32), 1e9, np.float32)})
@@ -279,3 +273,46 @@ def test_an_empty_file(tmp_path: Path) -> None:
     assert [(one.name, one.shape, one.nbytes) for one in inspect(scalar)] == [("s", (), 4), ("none", (4, 0), 0)]
     convert(scalar, tmp_path / "s.safetensors", to="float16")
     assert load_file(tmp_path / "s.safetensors")["none"].shape == (4, 0)
+
+
+OPENED = ("Q8_0", "Q4_0", "MXFP4")
+
+
+def in_blocks() -> tuple[Path, np.ndarray]:
+    x = np.random.default_rng(0).standard_normal((12, 64)).astype(np.float32)
+    tensors = {
+        f"blk.{i}.ffn_up.weight": (Type[kind], gguf.quants.quantize(x, Type[kind])) for i, kind in enumerate(OPENED)
+    }
+    return write(Path("x.gguf"), {**tensors, "output_norm.weight": np.ones(64, np.float32)}), x
+
+
+@pytest.mark.parametrize("rows", [None, slice(3, 5), slice(11, None)])
+@pytest.mark.parametrize("chunk", [64, 1 << 21])
+@pytest.mark.usefixtures("working_folder")
+def test_opened_values(chunk: int, rows: slice | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", chunk)
+    path, x = in_blocks()
+    with lp.checkpoints.open(path) as checkpoint:
+        assert list(checkpoint) == [*(f"blk.{i}.ffn_up.weight" for i in range(3)), "output_norm.weight"]
+        for i, kind in enumerate(OPENED):
+            expected = gguf.quants.dequantize(gguf.quants.quantize(x, Type[kind]), Type[kind])
+            found = checkpoint.read(f"blk.{i}.ffn_up.weight", to="float32", rows=rows)
+            assert found.tobytes() == (expected if rows is None else expected[rows]).tobytes()
+        info = checkpoint.info("blk.1.ffn_up.weight")
+        assert (info.layout, info.shape, info.scales) == ("GGUF", (12, 64), None)
+        assert info.scheme == "Q4_0: 18 bytes to 32 columns"
+        assert info.nbytes == 12 * 2 * 18
+        assert checkpoint["output_norm.weight"].dtype == np.float32
+
+
+@pytest.mark.usefixtures("working_folder")
+def test_headline_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    path, _ = in_blocks()
+    first = run("inspect", str(path), capsys=capsys).splitlines()[0]
+    nbytes = 24 * (34 + 18 + 17) + 256
+    assert first == f"x.gguf: GGUF Q8_0 and GGUF Q4_0 and GGUF MXFP4, 3 layers: {nbytes / 1024:.2f} KiB; " + (
+        f"to bfloat16 {(3 * 12 * 64 * 2 + 256) / 1024:.2f} KiB"
+    )
+    assert [str(one) for one in lp.checkpoints.check(path)] == [
+        f"note: GGUF {kind}: 1 weight" for kind in OPENED
+    ]  # fmt: skip

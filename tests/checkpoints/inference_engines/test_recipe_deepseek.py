@@ -130,24 +130,18 @@ def test_powers_of_two_are_the_smallest_that_suffice(largest: float) -> None:
 
 L = "model.layers"
 QUANTIZED = {
-    f"{L}.0.self_attn.kv_a_proj_with_mqa.weight": (160, 192),
-    f"{L}.0.self_attn.o_proj.weight": (192, 320),
-    f"{L}.0.self_attn.indexer.wk.weight": (128, 192),
-    f"{L}.1.mlp.experts.0.up_proj.weight": (128, 256),
-    f"{L}.1.mlp.shared_experts.down_proj.weight": (300, 100),
-    f"{L}.2.mlp.experts.gate_up_proj": (3, 200, 192),
+    f"{L}.0.self_attn.kv_a_proj_with_mqa.weight": (160, 192), f"{L}.0.self_attn.o_proj.weight": (192, 320),
+    f"{L}.0.self_attn.indexer.wk.weight": (128, 192), f"{L}.1.mlp.experts.0.up_proj.weight": (128, 256),
+    f"{L}.1.mlp.shared_experts.down_proj.weight": (300, 100), f"{L}.2.mlp.experts.gate_up_proj": (3, 200, 192),
     f"{L}.2.mlp.experts.down_proj": (3, 192, 100),
-}
+}  # fmt: skip
 """Matrices, and experts as one parameter each, whose sides are whole blocks or not."""
 
 KEPT = {
-    f"{L}.0.mlp.gate.weight": (4, 192),
-    f"{L}.0.self_attn.indexer.weights_proj.weight": (4, 192),
-    f"{L}.3.eh_proj.weight": (192, 384),
-    f"{L}.3.enorm.weight": (192,),
-    "lm_head.weight": (16, 192),
+    f"{L}.0.mlp.gate.weight": (4, 192), f"{L}.0.self_attn.indexer.weights_proj.weight": (4, 192),
+    f"{L}.3.eh_proj.weight": (192, 384), f"{L}.3.enorm.weight": (192,), "lm_head.weight": (16, 192),
     "model.embed_tokens.weight": (16, 192),
-}
+}  # fmt: skip
 IGNORED = [
     "lm_head", f"{L}.0.mlp.gate", f"{L}.0.self_attn.indexer.weights_proj", f"{L}.3.eh_proj", "model.embed_tokens",
 ]  # fmt: skip
@@ -181,12 +175,17 @@ def expected_of(weight: Array, powers: bool) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize("recipe", TOOLS)
-def test_what_is_written(recipe: str, folder: Path, tmp_path: Path) -> None:
-    """Codes keep the name, scales are named `_scale_inv`; each matrix of experts has blocks of its own."""
+def test_what_is_written_and_read_again(recipe: str, folder: Path, tmp_path: Path) -> None:
+    """Codes keep the name, scales are named `_scale_inv`; each matrix of experts has blocks of its own.
+
+    The values are codes times scales, rounded to bfloat16; names, shapes and description are the model's again.
+    """
     powers = recipe.endswith("ue8m0")
     report = convert(folder, tmp_path / "out", recipe=recipe, verify=True)
     assert {one.name for one in report.tensors if one.action == "converted"} == QUANTIZED.keys()
-    source, written = model(), read_tensors(tmp_path / "out")
+    convert(tmp_path / "out", tmp_path / "back", to="bfloat16")
+    source, written, back = model(), read_tensors(tmp_path / "out"), read_tensors(tmp_path / "back")
+    assert back.keys() == source.keys()
     assert written.keys() == source.keys() | {f"{name}_scale_inv" for name in QUANTIZED}
     for name, shape in QUANTIZED.items():
         scales, codes = expected_of(source[name], powers)
@@ -197,6 +196,9 @@ def test_what_is_written(recipe: str, folder: Path, tmp_path: Path) -> None:
         assert found.shape == (*shape[:-2], -(-shape[-2] // 128), -(-shape[-1] // 128))
         assert np.array_equal(found, scales)
         assert not powers or (np.frexp(found)[0] == 0.5).all()
+        spread = scales.repeat(128, axis=-2).repeat(128, axis=-1)[..., : codes.shape[-2], : codes.shape[-1]]
+        values = torch.tensor(codes).view(torch.float8_e4m3fn).float() * torch.tensor(spread)
+        assert back[name].tobytes() == bits_of(values.bfloat16()).tobytes()
     for name in (*KEPT, BIAS):
         assert written[name].tobytes() == source[name].tobytes()
     index = json.loads((tmp_path / "out" / "model.safetensors.index.json").read_text())
@@ -206,34 +208,7 @@ def test_what_is_written(recipe: str, folder: Path, tmp_path: Path) -> None:
         **({"scale_fmt": "ue8m0"} if powers else {}), "weight_block_size": [128, 128],
     }  # fmt: skip
     assert configuration(tmp_path / "out") == {**CONFIG, "quantization_config": quantization}
-
-
-@pytest.mark.parametrize("recipe", TOOLS)
-def test_and_back(recipe: str, folder: Path, tmp_path: Path) -> None:
-    """The values are codes times scales, rounded to bfloat16; names, shapes and description are the model's."""
-    convert(folder, tmp_path / "out", recipe=recipe)
-    convert(tmp_path / "out", tmp_path / "back", to="bfloat16")
-    source, back = model(), read_tensors(tmp_path / "back")
-    assert back.keys() == source.keys()
-    for name in QUANTIZED:
-        scales, codes = expected_of(source[name], recipe.endswith("ue8m0"))
-        spread = scales.repeat(128, axis=-2).repeat(128, axis=-1)[..., : codes.shape[-2], : codes.shape[-1]]
-        values = torch.tensor(codes).view(torch.float8_e4m3fn).float() * torch.tensor(spread)
-        assert back[name].tobytes() == bits_of(values.bfloat16()).tobytes()
     assert configuration(tmp_path / "back") == CONFIG
-
-
-@pytest.mark.parametrize("recipe", TOOLS)
-@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}])
-def test_the_same_bytes_in_any_cut(
-    recipe: str, options: dict[str, Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    convert(folder, tmp_path / "whole", recipe=recipe)
-    monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", 1)
-    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
-    convert(folder, tmp_path / "cut", recipe=recipe, **options)
-    whole, cut = read_tensors(tmp_path / "whole"), read_tensors(tmp_path / "cut")
-    assert {name: one.tobytes() for name, one in cut.items()} == {name: one.tobytes() for name, one in whole.items()}
 
 
 def test_experts_are_kept_as_a_whole(folder: Path, tmp_path: Path) -> None:

@@ -98,14 +98,10 @@ def test_a_group_by_hand() -> None:
 E = "model.layers.1.mlp.experts"
 EXPERTS = {f"{E}.gate_up_proj": (3, 64, 50), f"{E}.down_proj": (3, 96, 64)}
 KEPT = {
-    f"{E}.gate_up_proj_bias": (3, 50),
-    f"{E}.down_proj_bias": (3, 64),
-    "model.layers.1.mlp.router.weight": (3, 64),
-    "model.layers.1.self_attn.q_proj.weight": (32, 64),
-    "model.layers.1.self_attn.sinks": (4,),
-    "model.embed_tokens.weight": (16, 64),
-    "lm_head.weight": (16, 64),
-}
+    f"{E}.gate_up_proj_bias": (3, 50), f"{E}.down_proj_bias": (3, 64), "model.layers.1.mlp.router.weight": (3, 64),
+    "model.layers.1.self_attn.q_proj.weight": (32, 64), "model.layers.1.self_attn.sinks": (4,),
+    "model.embed_tokens.weight": (16, 64), "lm_head.weight": (16, 64),
+}  # fmt: skip
 CONFIG = {"model_type": "gpt_oss", "torch_dtype": "bfloat16"}
 ALWAYS_KEPT = ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]
 
@@ -130,11 +126,16 @@ def expected_of(weight: Array) -> tuple[Array, Array]:
     return scales.numpy(), codes.reshape(*scales.shape, 16).numpy()
 
 
-def test_what_is_written(folder: Path, tmp_path: Path) -> None:
-    """Blocks and scales of the experts, whose inputs are the last axis; all else is kept."""
+def test_what_is_written_and_read_again(folder: Path, tmp_path: Path) -> None:
+    """Blocks and scales of the experts, whose inputs are the last axis; all else is kept.
+
+    The values are codes times scales, in the shapes of the model; names and description are the model's again.
+    """
     report = convert(folder, tmp_path / "out", recipe="gptoss-mxfp4", verify=True)
     assert {one.name for one in report.tensors if one.action == "converted"} == EXPERTS.keys()
-    source, written = model(), read_tensors(tmp_path / "out")
+    convert(tmp_path / "out", tmp_path / "back", to="bfloat16")
+    source, written, back = model(), read_tensors(tmp_path / "out"), read_tensors(tmp_path / "back")
+    assert {name: one.shape for name, one in back.items()} == {name: one.shape for name, one in source.items()}
     assert written.keys() == KEPT.keys() | {f"{name}_{part}" for name in EXPERTS for part in ("blocks", "scales")}
     assert written[f"{E}.gate_up_proj_blocks"].shape == (3, 50, 2, 16)
     assert written[f"{E}.down_proj_scales"].shape == (3, 64, 3)
@@ -143,38 +144,16 @@ def test_what_is_written(folder: Path, tmp_path: Path) -> None:
         for part, expected in (("scales", scales), ("blocks", codes)):
             assert written[f"{name}_{part}"].dtype == np.uint8
             assert np.array_equal(written[f"{name}_{part}"], expected)
+        values = FP4[np.stack([codes & 15, codes >> 4], axis=-1)].reshape(*scales.shape, 32)
+        values = np.ldexp(values, scales[..., np.newaxis].astype(np.int32) - 127).reshape(*scales.shape[:2], -1)
+        assert back[name].tobytes() == np.ascontiguousarray(values.transpose(0, 2, 1)).astype(BF16).tobytes()
     for name in KEPT:
         assert written[name].tobytes() == source[name].tobytes()
     index = json.loads((tmp_path / "out" / "model.safetensors.index.json").read_text())
     assert index["weight_map"].keys() == written.keys()
     quantization = {"modules_to_not_convert": ALWAYS_KEPT, "quant_method": "mxfp4"}
     assert configuration(tmp_path / "out") == {**CONFIG, "quantization_config": quantization}
-
-
-def test_and_back(folder: Path, tmp_path: Path) -> None:
-    """The values are codes times scales, in the shapes of the model; names and description are the model's."""
-    convert(folder, tmp_path / "out", recipe="gptoss-mxfp4")
-    convert(tmp_path / "out", tmp_path / "back", to="bfloat16")
-    source, back = model(), read_tensors(tmp_path / "back")
-    assert {name: one.shape for name, one in back.items()} == {name: one.shape for name, one in source.items()}
-    for name in EXPERTS:
-        scales, codes = expected_of(source[name])
-        values = FP4[np.stack([codes & 15, codes >> 4], axis=-1)].reshape(*scales.shape, 32)
-        values = np.ldexp(values, scales[..., np.newaxis].astype(np.int32) - 127).reshape(*scales.shape[:2], -1)
-        assert back[name].tobytes() == np.ascontiguousarray(values.transpose(0, 2, 1)).astype(BF16).tobytes()
     assert configuration(tmp_path / "back") == CONFIG
-
-
-@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}])
-def test_the_same_bytes_in_any_cut(
-    options: dict[str, Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    convert(folder, tmp_path / "whole", recipe="gptoss-mxfp4")
-    monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", 1)
-    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
-    convert(folder, tmp_path / "cut", recipe="gptoss-mxfp4", **options)
-    whole, cut = read_tensors(tmp_path / "whole"), read_tensors(tmp_path / "cut")
-    assert {name: one.tobytes() for name, one in cut.items()} == {name: one.tobytes() for name, one in whole.items()}
 
 
 def test_experts_that_are_kept(folder: Path, tmp_path: Path) -> None:

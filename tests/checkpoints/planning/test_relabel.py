@@ -1,4 +1,4 @@
-"""ModelOpt's layout and that of compressed-tensors: codes are copied, and peers read the values that there were."""
+"""ModelOpt's layout and that of compressed-tensors: codes are copied, peers read the same values; refusals."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import read_json
+from support.checkpoint_files import leftovers, read_json
 from support.golden import GOLDEN, tensors_of
-from support.scaled_weights import ONE, P, Q, fp8, nvfp4, write_model
-from support.typed_tensors import read_tensors, write_tensors
+from support.scaled_weights import ONE, P, Q, codes, fp8, nvfp4, write_model
+from support.typed_tensors import F8, read_tensors, write_tensors
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.container import StoredTensor
@@ -38,40 +38,39 @@ def layout_of(source: Path) -> str:
 
 
 @pytest.mark.parametrize("source", [MODELOPT, COMPRESSED], ids=["modelopt", "compressed-tensors"])
-def test_names_and_bytes(source: Path, tmp_path: Path) -> None:
-    """Those of the other layout: only the second scale has other bytes, 1 / x in float32."""
-    out, layout = tmp_path / "out", layout_of(source)
-    report = convert(source, out, layout=layout, verify=True)
-    found, before = tensors_of(out), tensors_of(source)
-    other = tensors_of(COMPRESSED if source == MODELOPT else MODELOPT)
-    assert {name: one[:2] for name, one in found.items()} == {name: one[:2] for name, one in other.items()}
+def test_there_and_back(source: Path, tmp_path: Path) -> None:
+    """Names, bytes and descriptions are those of the other layout: only the second scale is another, 1 / x in float32.
+
+    All else in config.json stays, and converting back restores all.
+    """
+    out, other = tmp_path / "out", COMPRESSED if source == MODELOPT else MODELOPT
+    report = convert(source, out, layout=layout_of(source), verify=True)
+    found, before, expected = tensors_of(out), tensors_of(source), tensors_of(other)
+    assert {name: one[:2] for name, one in found.items()} == {name: one[:2] for name, one in expected.items()}
     old, new = ("weight_scale_2", "weight_global_scale")[:: 1 if source == MODELOPT else -1]
     packed = ("weight", "weight_packed")[:: 1 if source == MODELOPT else -1]
     for name, (kind, _, content) in before.items():
         if name.endswith(old):
-            expected = (ONE / np.frombuffer(content, "<f4")).tobytes()
-            assert found[name.removesuffix(old) + new][2] == expected
+            reciprocal = ONE / np.frombuffer(content, "<f4")
+            assert found[name.removesuffix(old) + new][2] == reciprocal.tobytes()
         elif kind == "U8":
             assert found[name.removesuffix(packed[0]) + packed[1]][2] == content
         else:
             assert found[name][2] == content
     assert [one.action for one in report.tensors] == ["kept"] * len(before)
     assert {(one.source, one.target) for one in report.tensors if one.name.endswith(old)} == {("float32", "float32")}
-    assert report.to == layout
-
-
-@pytest.mark.parametrize("source", [MODELOPT, COMPRESSED], ids=["modelopt", "compressed-tensors"])
-def test_descriptions(source: Path, tmp_path: Path) -> None:
-    """Those of the golden folder in the other layout; all else in config.json stays."""
-    convert(source, tmp_path / "out", layout=layout_of(source))
-    other = COMPRESSED if source == MODELOPT else MODELOPT
-    config, expected, before = (read_json(folder / "config.json") for folder in (tmp_path / "out", other, source))
-    entry = config.pop("quantization_config")
-    assert entry == expected["quantization_config"]
-    assert {**config, "quantization_config": before["quantization_config"]} == before
-    assert (tmp_path / "out" / "hf_quant_config.json").exists() == (other == MODELOPT)
+    assert report.to == layout_of(source)
+    assert "lossless" in report.remarks[0]
+    assert "7 other scales become their reciprocals" in report.remarks[0]
+    config, theirs, ours = (read_json(folder / "config.json") for folder in (out, other, source))
+    assert config.pop("quantization_config") == theirs["quantization_config"]
+    assert {**config, "quantization_config": ours["quantization_config"]} == ours
+    assert (out / "hf_quant_config.json").exists() == (other == MODELOPT)
     if other == MODELOPT:
-        assert read_json(tmp_path / "out" / "hf_quant_config.json") == read_json(MODELOPT / "hf_quant_config.json")
+        assert read_json(out / "hf_quant_config.json") == read_json(MODELOPT / "hf_quant_config.json")
+    convert(out, tmp_path / "back", layout=layout_of(other))
+    assert tensors_of(tmp_path / "back") == before
+    assert read_json(tmp_path / "back" / "config.json")["quantization_config"] == ours["quantization_config"]
 
 
 @pytest.mark.parametrize(("name", "source"), RELABELLED.items())
@@ -87,17 +86,6 @@ def test_peers_read_the_values_that_there_were(name: str, source: Path, tmp_path
         if name == "modelopt":
             values = np.where(values == 0x8000, 0, values).astype("<u2")
         assert hashlib.sha256(values.tobytes()).hexdigest()[:16] == expected
-
-
-@pytest.mark.parametrize("source", [MODELOPT, COMPRESSED], ids=["modelopt", "compressed-tensors"])
-def test_there_and_back(source: Path, tmp_path: Path) -> None:
-    report = convert(source, tmp_path / "out", layout=layout_of(source))
-    convert(tmp_path / "out", tmp_path / "back", layout="modelopt" if source == MODELOPT else "compressed-tensors")
-    assert tensors_of(tmp_path / "back") == tensors_of(source)
-    old, new = (read_json(folder / "config.json")["quantization_config"] for folder in (source, tmp_path / "back"))
-    assert old == new
-    assert "lossless" in report.remarks[0]
-    assert "7 other scales become their reciprocals" in report.remarks[0]
 
 
 def test_a_reciprocal_that_is_not_undone(tmp_path: Path) -> None:
@@ -263,3 +251,63 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             main(["convert", str(MODELOPT), str(tmp_path / "b"), "--layout", "modelopt", *options])
     with pytest.raises(SystemExit, match="2"):
         main(["convert", str(MODELOPT), str(tmp_path / "b"), "--layout", "awq"])
+
+
+BLOCK = {
+    f"{P}.weight": codes().view(np.uint8).clip(0, 0x70).view(F8),
+    f"{P}.weight_scale_inv": np.ones((1, 1), np.float32),
+}
+MX = {f"{P}.weight_packed": codes(), f"{P}.weight_scale": np.full((8, 2), 0x7F, np.uint8)}
+
+
+@pytest.mark.parametrize(
+    ("tensors", "method", "layout", "message"),
+    [
+        (BLOCK, "fp8", "modelopt", "has the layout FP8, and not one of compressed-tensors, modelopt"),
+        (MX, "compressed-tensors", "modelopt", "is neither NVFP4 nor FP8 with one scale"),
+        (nvfp4("modelopt"), "modelopt", "modelopt", "has the layout modelopt already"),
+        ({**nvfp4("modelopt"), **fp8(ONE, ONE, Q)}, "modelopt", "compressed-tensors", "is quantized otherwise than"),
+        (
+            {**nvfp4("modelopt", ONE, ONE), **nvfp4("modelopt", ONE, module=Q)},
+            "modelopt", "compressed-tensors", "is quantized otherwise than",
+        ),
+        (fp8(np.ones(8, np.float32)), "modelopt", "compressed-tensors", "is neither NVFP4 nor FP8 with one scale"),
+        (
+            {**fp8(np.ones(1, np.float32), ONE), f"{P}.output_scale": np.asarray(ONE)},
+            "compressed-tensors", "modelopt", "output_scale': has no name in the layout modelopt",
+        ),
+        (nvfp4("modelopt", np.float32(0)), "modelopt", "compressed-tensors", "must be a positive number"),
+        (nvfp4("modelopt", np.float32(np.nan)), "modelopt", "compressed-tensors", "must be a positive number"),
+        (nvfp4("modelopt", np.float32(-1)), "modelopt", "compressed-tensors", "must be a positive number"),
+        (nvfp4("modelopt", np.float32(np.inf)), "modelopt", "compressed-tensors", "must be a positive number"),
+        (nvfp4("modelopt", np.float32(1e-42)), "modelopt", "compressed-tensors", "with a finite reciprocal"),
+        (nvfp4("modelopt", np.array([1], np.int32)), "modelopt", "compressed-tensors", "must be one float; got I32"),
+        ({}, "modelopt", "compressed-tensors", "has no quantized weights"),
+    ],
+)  # fmt: skip
+def test_refusals(tensors: dict[str, np.ndarray], method: str, layout: str, message: str, tmp_path: Path) -> None:
+    source = write_model(tmp_path / "x", tensors, method)
+    with pytest.raises(FileError, match=message):
+        convert(source, tmp_path / "y", layout=layout)
+    assert not (tmp_path / "y").exists()
+    assert not leftovers(tmp_path)
+
+
+@pytest.mark.parametrize("byte", [0x7F, 0xFF, 0x80, 0xB8])
+@pytest.mark.parametrize(("layout", "other"), [("modelopt", "compressed-tensors"), ("compressed-tensors", "modelopt")])
+def test_scales_of_blocks_that_are_none(layout: str, other: str, byte: int, tmp_path: Path) -> None:
+    """NaN, -0 and -1 among scales are not carried into another layout: what reads their values refuses them too."""
+    tensors = {name: array.copy() for name, array in nvfp4(layout).items()}
+    tensors[f"{P}.weight_scale"].view(np.uint8)[-1, -1] = byte
+    source = write_model(tmp_path / "x", tensors, layout)
+    with pytest.raises(FileError, match=r"\.weight_scale': has a scale that is NaN, infinite or negative"):
+        convert(source, tmp_path / "y", layout=other)
+    assert not (tmp_path / "y").exists()
+    assert not leftovers(tmp_path)
+
+
+@pytest.mark.parametrize("cache", ["NVFP4", {"num_bits": 8, "type": "int", "dynamic": False}, 3])
+def test_a_cache_in_other_numbers(cache: Any, tmp_path: Path) -> None:
+    source = write_model(tmp_path / "x", nvfp4("modelopt"), kv_cache_scheme=cache)
+    with pytest.raises(FileError, match=r"the scheme of the cache, .* has no names in the layout compressed-tensors"):
+        convert(source, tmp_path / "y", layout="compressed-tensors")
