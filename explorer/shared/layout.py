@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -11,10 +11,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from . import html
 from .controls import Controls
-from .evidence import Checked, Evidence, run
 from .link import query_text
 from .menu import links_to_open, refusals
 from .page import PageState, Selection
+
+if TYPE_CHECKING:
+    from .evidence import Checked, Evidence
 
 __all__ = [
     "OPERATOR_PAGES",
@@ -87,6 +89,8 @@ def evidence_section(
     """
     if st.context.is_embedded:
         return
+    from .evidence import run  # the first page has none
+
     with more("Evidence", "which rule decides, which libraries agree, a check on the spot"):
         show("evidence", rows=[row for row in rows if row is not None], run=run(), subject=subject)
         if st.button("Check now", help=about, icon=":material/fact_check:"):

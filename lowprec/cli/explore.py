@@ -69,6 +69,12 @@ def _stay_on_this_machine() -> None:
     app.create_metrics_routes = _no_metrics
 
 
+def _start_soon() -> None:
+    """Keep Streamlit from looking for components in every package that is installed: the explorer has its own."""
+    scanner: Any = importlib.import_module("streamlit.components.v2.manifest_scanner")
+    scanner.scan_component_manifests = list
+
+
 def _no_metrics(runtime: object, base_url: str | None) -> list[Any]:
     """Return a route that says that there are no metrics."""
     prefix = f"/{base_url.strip('/')}" if base_url else ""
@@ -89,6 +95,7 @@ def _explore(options: argparse.Namespace) -> None:
     theme: dict[str, str] = importlib.import_module("lowprec.explorer.shared.theme").OPTIONS
     command = importlib.import_module("streamlit.web.cli")
     _stay_on_this_machine()
+    _start_soon()
     sys.stdout.flush()
     command.main(["run", str(app), *flags(port, options.headless, theme)], standalone_mode=False)
 

@@ -6,7 +6,10 @@ import time
 from typing import Any
 
 import lowprec as lp
+from lowprec.explorer.pages.errors.state import Errors
+from lowprec.explorer.pages.errors.view import chosen_preset, presets
 from lowprec.explorer.shared.format_names import format_named
+from lowprec.explorer.shared.link import read
 from lowprec.spec.rounding_modes import ROUNDINGS
 
 from .browser import Visit
@@ -76,6 +79,9 @@ def expected(control: Control, link: dict[str, str]) -> Any:
     page, _, field = control.key.partition("-")
     if "-" in field:
         return of_description(control.key, link["fmt"])
+    if (page, field) == ("errors", "range"):
+        chosen = chosen_preset(presets([format_named(name) for name in read(Errors, link)[0].fmts]), link)
+        return chosen.label if chosen else f"{link['low'][:12]} to {link['high'][:12]}"
     value, labels = link[field], LABELS.get(control.key, {})
     if control.kind == "stCheckbox":
         return value == "1"

@@ -76,9 +76,12 @@ _QUIET = """
     const part = name => [...document.querySelectorAll(`[data-testid=${name}]`)];
     const quiet = part('stApp')[0]?.dataset.testScriptState === 'notRunning'
         && !document.querySelector('[data-stale=true]') && !part('stSkeleton').length
-        && part('stVegaLiteChart').every(chart => chart.querySelector('.marks, .error, [role=alert]'));
+        && part('stVegaLiteChart').every(chart => chart.querySelector('.marks, .error, [role=alert]'))
+        && part('stBidiComponentIsolated').every(one => one.closest('.st-key-page-script')
+            || one.shadowRoot?.querySelector('.place svg, .cards svg, .slides svg, .save:not(.picture *) button'));
 """
-"""Whether a page is at rest: no run under way, nothing left of the run before, every chart there."""
+"""Whether a page is at rest: no run under way, nothing left of the run before, every chart and picture there."""
+AT_REST = f"() => {{ {_QUIET} return quiet; }}"
 DRAWN = f"""path => {{
     {_QUIET}
     return quiet && (part('stCode')[0]?.textContent.trim() ?? '').endsWith('/' + path);
@@ -112,7 +115,7 @@ class Visit:
         size = {"width": 390, "height": 844} if phone else {"width": 1280, "height": 800}
         self.context = browser.new_context(color_scheme="dark" if dark else "light", viewport=size, has_touch=phone)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(60_000)
+        self.page.set_default_timeout(15_000)
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", self._heard)
@@ -138,6 +141,11 @@ class Visit:
     def settle(self) -> None:
         """Wait until the page has been at rest for a while."""
         self.page.wait_for_function(STILL, arg=time.monotonic())
+
+    def open(self, label: str) -> None:
+        """Open a closed disclosure by the name that it has in bold."""
+        self.page.locator("summary").filter(has=self.page.get_by_text(label, exact=True)).click()
+        self.settle()
 
     @contextlib.contextmanager
     def answer(self) -> Iterator[None]:

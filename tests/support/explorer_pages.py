@@ -63,7 +63,7 @@ def charts(test: Any) -> list[str]:
 def sent(test: Any, component: str) -> list[dict[str, Any]]:
     """Return the data that a page sends to its components of a name."""
     found = [element.proto for element in test.get("bidi_component")]
-    return [json.loads(proto.json) for proto in found if proto.component_name == f"lowprec_{component}"]
+    return [one for proto in found if proto.component_name == f"lowprec_{component}" for one in json.loads(proto.json)]
 
 
 def pictures(test: Any) -> str:
