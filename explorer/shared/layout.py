@@ -77,22 +77,24 @@ def show(template: str, **values: Any) -> None:
 
 
 def evidence_section(
-    rows: Sequence[Evidence | None],
+    rows: Callable[[], Sequence[Evidence | None]],
     check: Callable[[], Sequence[Checked]],
     subject: str = "format",
     about: str = _ABOUT_CASTS,
 ) -> None:
     """Show which rules decide what the page shows and what speaks for them, and a button that checks them now.
 
-    `rows` has the evidence of each subject, None where the kept results have no rule; `check` is called by the button,
-    and `about` says what it does. Embedded pages have none.
+    `rows` gives the evidence of each subject, None where the kept results have no rule; it is called when the section
+    is opened, `check` by the button, and `about` says what that does. Embedded pages have none.
     """
     if st.context.is_embedded:
         return
-    from .evidence import run  # the first page has none
+    with more("Evidence", "which rule decides, which libraries agree, a check on the spot", key="evidence") as section:
+        if not section.open:
+            return
+        from .evidence import run  # the first page has none
 
-    with more("Evidence", "which rule decides, which libraries agree, a check on the spot"):
-        show("evidence", rows=[row for row in rows if row is not None], run=run(), subject=subject)
+        show("evidence", rows=[row for row in rows() if row is not None], run=run(), subject=subject)
         if st.button("Check now", help=about, icon=":material/fact_check:"):
             show("evidence_check", checked=check())
 

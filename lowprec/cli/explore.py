@@ -6,6 +6,7 @@ import argparse
 import importlib
 import importlib.util
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +71,24 @@ def _stay_on_this_machine() -> None:
 
 
 def _start_soon() -> None:
-    """Keep Streamlit from looking for components in every package that is installed: the explorer has its own."""
+    """Let the first page not wait: no search for components in all installed packages, imports while a browser loads.
+
+    The explorer's components are its own. What is imported here registers none: that needs Streamlit's runtime.
+    """
     scanner: Any = importlib.import_module("streamlit.components.v2.manifest_scanner")
     scanner.scan_component_manifests = list
+    app: Any = importlib.import_module("streamlit.web.server.starlette.starlette_app")
+    usual = app.create_streamlit_middleware
+
+    def import_pages() -> None:
+        for name in ("pages.start.picture", "pages.start.thumbnails", "shared.html"):
+            importlib.import_module(f"lowprec.explorer.{name}")
+
+    def with_imports() -> list[Any]:
+        threading.Thread(target=import_pages, daemon=True).start()
+        return list(usual())
+
+    app.create_streamlit_middleware = with_imports
 
 
 def _no_metrics(runtime: object, base_url: str | None) -> list[Any]:

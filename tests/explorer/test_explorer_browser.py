@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from support.agreeing_controls import agrees
 from support.browser import Visit
 
 from lowprec.explorer.pages import PAGES
@@ -90,6 +91,7 @@ def test_a_click_flips_a_bit(visit: Visit) -> None:
     assert page.locator("[data-part=code]").text_content() == "0xAA = 170"  # at once, from the table
     assert page.locator("[data-part=value]").text_content() == "−0.3125"
     visit.address_has("at=0xAA")
+    agrees(visit)
     assert page.get_by_role("switch", name="sign bit 7").get_attribute("aria-checked") == "true"
 
 
@@ -108,7 +110,7 @@ def test_eight_rapid_clicks_all_count(visit: Visit) -> None:
     page.get_by_role("switch").first.click()
     assert bits(page) == "10000000"
     visit.address_has("at=0x80")
-    visit.settle()
+    agrees(visit)
     assert bits(page) == "10000000"
 
 
@@ -143,11 +145,11 @@ def test_dragging_paints_bits(visit: Visit) -> None:
     page.mouse.move(boxes[7]["x"] + 5, boxes[7]["y"] + 5)
     assert bits(page) == "00111110"
     visit.address_has("at=0x3E")
+    agrees(visit)
 
 
 def test_keys_alone(visit: Visit) -> None:
     page = visit.go("anatomy?at=0x7e")
-    visit.open("All codes")
     page.get_by_role("switch").first.focus()
     page.keyboard.press("Space")
     assert bits(page) == "11111110"
@@ -161,13 +163,14 @@ def test_keys_alone(visit: Visit) -> None:
     page.keyboard.press("Enter")
     assert bits(page) == "11111101"
     visit.address_has("at=0xFD")
+    agrees(visit)
     codes = page.get_by_role("group", name="Codes")
     codes.get_by_role("button", pressed=True, name="FD").focus()
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")
     visit.address_has("at=0xEC")
-    visit.settle()
+    agrees(visit)
     assert bits(page) == "11101100"
 
 
@@ -190,10 +193,13 @@ def test_every_control_is_reached_by_tab(visit: Visit) -> None:
 
 def test_the_grid_selects(visit: Visit) -> None:
     page = visit.go("anatomy?fmt=float4_e2m1fn&at=0x1")
-    visit.open("All codes")
     page.get_by_role("group", name="Codes").get_by_role("button").nth(7).click()
     shown(visit, "0x7 = 7")
     assert bits(page) == "0111"
+    visit.open("All codes")
+    page.get_by_role("group", name="Table of codes").get_by_role("button").nth(9).click()
+    shown(visit, "0x9 = 9")
+    assert bits(page) == "1001"
 
 
 def test_a_link_restores_a_page_and_back_goes_back(visit: Visit) -> None:

@@ -59,7 +59,6 @@ def test_back_and_forward_step_through_decisions(visit: Visit) -> None:
 
 def test_a_typed_code_is_an_entry_of_its_own(visit: Visit) -> None:
     page = visit.go("anatomy?at=0x2a")
-    visit.open("All codes")
     before = entries(page)
     page.get_by_role("switch").first.click()
     visit.address_has("at=0xAA")

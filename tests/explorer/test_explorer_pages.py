@@ -69,9 +69,8 @@ BINADES = [("0x0", "0"), ("0x3bff", "3800"), ("0x3c00", "3c00"), ("0x3c01", "3c0
 
 @pytest.mark.parametrize(("at", "first"), BINADES)
 def test_the_binade_of_a_code_is_marked(at: str, first: str) -> None:
-    test = page("describe", fmt="float16", at=at)
-    test.session_state["more-codes"] = True  # opened
-    for drawing in sent(healthy(test.run()), "picture")[1]["drawings"]:
+    test = healthy(page("describe", "codes", fmt="float16", at=at))
+    for drawing in sent(test, "picture")[1]["drawings"]:
         (grid,) = [one for one in ElementTree.fromstring(drawing["svg"]).iter() if one.get("data-columns")]
         shown = [one.get("data-code") for one in grid if one.get("aria-pressed") == "true"]
         assert shown == [f"{int(first, 16):016b}"]
@@ -191,9 +190,7 @@ def test_a_refused_number_keeps_the_options() -> None:
 
 @pytest.mark.parametrize("fmt", FORMAT_NAMES)
 def test_the_table_is_downloaded_as_the_text_itself(fmt: str) -> None:
-    test = page("anatomy", fmt=fmt, at="1")
-    test.session_state["more-codes"] = True  # opened
-    healthy(test.run())
+    test = healthy(page("anatomy", "codes", fmt=fmt, at="1"))
     proto = test.get("download_button")[0].proto
     assert proto.url.endswith(".csv")  # a file that is there; a deferred one has none
     assert not proto.deferred_file_id

@@ -8,6 +8,7 @@ from typing import Any
 import lowprec as lp
 from lowprec.explorer.pages.errors.state import Errors
 from lowprec.explorer.pages.errors.view import chosen_preset, presets
+from lowprec.explorer.pages.quantize.settings import parse_settings
 from lowprec.explorer.shared.format_names import format_named
 from lowprec.explorer.shared.link import read
 from lowprec.spec.rounding_modes import ROUNDINGS
@@ -74,9 +75,18 @@ def of_description(key: str, name: str) -> Any:
     }[part]
 
 
+def of_setting(field: str, compared: list[str]) -> str:
+    """Return what a control in the menu of a setting of Quantize must show."""
+    _, place, name, *_ = field.split("-")
+    settings = parse_settings(compared[int(place)])
+    return {"text": compared[int(place)], "block": str(settings.block_size), "rule": settings.scale_rule}[name]
+
+
 def expected(control: Control, link: dict[str, str]) -> Any:
     """Return what a control must show by the link that the page offers."""
     page, _, field = control.key.partition("-")
+    if field.startswith("setting-"):
+        return of_setting(field, link["compared"].split(";"))
     if "-" in field:
         return of_description(control.key, link["fmt"])
     if (page, field) == ("errors", "range"):

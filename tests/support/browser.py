@@ -107,6 +107,10 @@ ANSWERED = f"""before => {{
 }}"""
 
 
+DRAWN_WHEN_OPENED = {"anatomy": ["All codes"], "describe": ["All values"]}
+"""By the path of a page, the disclosures whose inside is there only after they were opened."""
+
+
 class Visit:
     """One page in a browser of its own: what it asked for and what it complained about is kept."""
 

@@ -36,11 +36,13 @@ def turn_to(test: Any, path: str) -> Any:
     return test
 
 
-def page(name: str, **query: str) -> Any:
-    """Return a page that ran with a query string."""
+def page(name: str, *opened: str, **query: str) -> Any:
+    """Return a page that ran with a query string, and with disclosures opened by their keys."""
     test = AppTest.from_string(_SCRIPT.format(name=name), default_timeout=60)
     for part, text in query.items():
         test.query_params[part] = text
+    for key in opened:
+        test.session_state[f"more-{key}"] = True
     return test.run()
 
 

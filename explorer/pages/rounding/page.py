@@ -64,8 +64,7 @@ def show(page: Controls[Rounding]) -> None:
         layout.show("loss_sentence", losses=losses)
     _tables(page, rounding, fmt)
     cast = cast_options(state.saturate, ROUND_MODES[0], state.opset, state.rounding, _overflow(state))
-    proof = evidence.evidence(explanation.x, fmt, cast)
-    layout.evidence_section([proof], lambda: [evidence.check(fmt, cast)])
+    layout.evidence_section(lambda: [evidence.evidence(explanation.x, fmt, cast)], lambda: [evidence.check(fmt, cast)])
     layout.copy_section(page, "rounding", *snippets.of_number(str(explanation.x), fmt, cast))
 
 

@@ -54,7 +54,9 @@ def show(page: Controls[Saturation]) -> None:
     )  # fmt: skip
     with layout.more("The tables of Cast", "0, −0, NaN, ±Inf, the last number that fits, the first beyond"):
         _tables(state, others)
-    layout.evidence_section(evidence.of_overflow(state.opset), lambda: evidence.check_overflow(state.opset), "target")
+    layout.evidence_section(
+        lambda: evidence.of_overflow(state.opset), lambda: evidence.check_overflow(state.opset), "target"
+    )
     layout.copy_section(page, "saturation", *snippets.of_opset(state.opset, others))
 
 
