@@ -29,13 +29,14 @@ EVERY_OPTION = ("arithmetic-show", "quantize-origin", "quantize-drawn", "quantiz
 
 TEXTS = {
     "anatomy-at": "0.7", "rounding-x": "0.7", "errors-low": "0.25", "errors-high": "1.5", "errors-x": "0.7",
-    "compare-x": "0.7", "conversion-at": "0.7", "conversion-codes": "0x1 0x3", "arithmetic-value": "0.2",
+    "compare-x": "0.7", "saturation-x": "465", "conversion-at": "0.7", "conversion-codes": "0x1 0x3",
+    "arithmetic-value": "0.2",
     "arithmetic-by": "0.25", "arithmetic-a": "0.7", "arithmetic-b": "0.7", "arithmetic-c": "0.7",
     "describe-at": "0.7", "quantize-x": "1 2; 3 4",
 }  # fmt: skip
 """What is typed in the boxes for texts."""
 
-FEWEST = {"start": 1, "exercises": 3}
+FEWEST = {"start": 1, "anatomy": 3, "exercises": 3}
 """How many controls a page has, where it has fewer than four."""
 
 CLICK = "name => [...document.querySelectorAll('[role=radio]')].find(one => one.innerText === name)?.click()"
@@ -81,7 +82,7 @@ def test_files_change_no_control(visit: Visit) -> None:
         kept = set(shown) & set(before) - {"quantize-origin"}
         assert len(kept) == 9
         assert {key: shown[key] for key in kept} == {key: before[key] for key in kept}
-        python = page.locator("[data-testid=stCode]").nth(1).inner_text()
+        python = page.locator("[data-testid=stCode]").nth(1).text_content()
         assert "float4_e2m1fn" in python
         assert "32" in python
 

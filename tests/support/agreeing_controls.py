@@ -18,9 +18,11 @@ from .shown_controls import Control, controls_of, fields_in, link_of
 
 __all__ = ["TENSORS", "agrees", "wrong_in"]
 
+STARTED = ("float4_e2m1fn", "float6_e2m3fn", "float8_e4m3fn", "float8_e5m2")
 CAST = {"onnx": "ONNX (Cast)"}
 BETWEEN = {name: name.replace("_", " ") for name in ROUNDINGS} | {"same": "the last cast's", "onnx": "by ONNX's Cast"}
 LABELS = {
+    "start-fmt": {name: name.partition("_")[2].removesuffix("fn") for name in STARTED},
     "rounding-rounding": CAST,
     "compare-rounding": CAST,
     "conversion-rounding": CAST,

@@ -107,7 +107,10 @@ ANSWERED = f"""before => {{
 }}"""
 
 
-DRAWN_WHEN_OPENED = {"anatomy": ["All codes"], "describe": ["All values"]}
+DRAWN_WHEN_OPENED = {
+    "anatomy": ["All codes"], "describe": ["All values"], "rounding": ["On the number line"],
+    "saturation": ["The tables of Cast"],
+}  # fmt: skip
 """By the path of a page, the disclosures whose inside is there only after they were opened."""
 
 
@@ -119,7 +122,7 @@ class Visit:
         size = {"width": 390, "height": 844} if phone else {"width": 1280, "height": 800}
         self.context = browser.new_context(color_scheme="dark" if dark else "light", viewport=size, has_touch=phone)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(15_000)
+        self.page.set_default_timeout(40_000)
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", self._heard)

@@ -26,7 +26,7 @@ def test_the_picture_is_what_is_first(visit: Visit) -> None:
     page.get_by_role("radio", name="error", exact=True).click()
     visit.address_has("drawn=errors")
     agrees(visit)
-    page.get_by_text("Error: orange is too small, blue too large", exact=False).first.wait_for()
+    page.get_by_text("Error: orange is too small", exact=False).first.wait_for()
     page.get_by_role("button", name="int4 · 128").click()
     page.get_by_role("combobox", name="Block size").click()
     page.get_by_role("option", name="32", exact=True).click()
