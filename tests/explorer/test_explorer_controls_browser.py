@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.agreeing_controls import TENSORS, wrong_in
-from support.browser import DRAWN_WHEN_OPENED, Visit
+from support.browser import Visit
 from support.checkpoint_files import save
 from support.daily_share import shared
 from support.shown_controls import Control, controls_of, link_of, operate, untried
@@ -145,8 +145,9 @@ def test_controls_say_what_the_page_computes(visit: Visit, path: str, tmp_path: 
     tensors = {name: rng.standard_normal(shape, np.float32) for name, shape in TENSORS.items()}
     texts = {**TEXTS, "quantize-folder": str(save(tmp_path / "model.safetensors", tensors))}
     page = enter(visit, path)
-    for label in DRAWN_WHEN_OPENED.get(path, ["One setting"] if path == "quantize" else []):
-        visit.open(label)
+    visit.open_all(path)
+    if path == "quantize":
+        visit.open("One setting")
     assert wrong_in(visit) == []
     tried = {(control.key, control.shown) for control in controls_of(visit) if control.key in EVERY_OPTION}
     wrong, count = [], 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.browser import DRAWN_WHEN_OPENED, Visit
+from support.browser import Visit
 from support.daily_share import shared
 from support.explorer_states import STATES
 
@@ -60,13 +60,6 @@ CODE = """() => {
 """The bits, the code below them, and the code that is chosen in the table."""
 
 
-def open_closed(visit: Visit, path: str) -> None:
-    """Open what is drawn only when it is opened; it stays open while the states of the page have it."""
-    for label in DRAWN_WHEN_OPENED.get(path, []):
-        if visit.page.locator("details:not([open]) > summary").get_by_text(label, exact=True).count():
-            visit.open(label)
-
-
 def problems_of(visit: Visit) -> list[str]:
     """Return what is wrong with a page; components and charts have a moment to draw themselves."""
     found: list[str] = []
@@ -101,7 +94,7 @@ def test_every_state(browser: Any, address: str, name: str) -> None:
         link, before = f"{path}?{query_text(write(state))}", len(visit.complaints)
         try:
             visit.turn_to(link)
-            open_closed(visit, path)
+            visit.open_all(path)
             found = problems_of(visit)
             if isinstance(state, Anatomy):
                 found += wrong_code(visit, state)

@@ -108,10 +108,10 @@ ANSWERED = f"""before => {{
 
 
 DRAWN_WHEN_OPENED = {
-    "anatomy": ["All codes"], "describe": ["All values"], "rounding": ["On the number line"],
-    "saturation": ["The tables of Cast"],
+    "anatomy": ["All codes", "Codes nearby"], "describe": ["All values", "Binades", "Values nearby"],
+    "rounding": ["On the number line"], "saturation": ["The tables of Cast"],
 }  # fmt: skip
-"""By the path of a page, the disclosures whose inside is there only after they were opened."""
+"""By the path of a page, the names of disclosures whose inside is there only after they were opened."""
 
 
 class Visit:
@@ -122,7 +122,7 @@ class Visit:
         size = {"width": 390, "height": 844} if phone else {"width": 1280, "height": 800}
         self.context = browser.new_context(color_scheme="dark" if dark else "light", viewport=size, has_touch=phone)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(40_000)
+        self.page.set_default_timeout(60_000)
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", self._heard)
@@ -153,6 +153,12 @@ class Visit:
         """Open a closed disclosure by the name that it has in bold."""
         self.page.locator("summary").filter(has=self.page.get_by_text(label, exact=True)).click()
         self.settle()
+
+    def open_all(self, path: str) -> None:
+        """Open what the page at a path draws only when it is opened, where that is closed."""
+        for label in DRAWN_WHEN_OPENED.get(path, []):
+            if self.page.locator("details:not([open]) > summary").get_by_text(label, exact=True).count():
+                self.open(label)
 
     @contextlib.contextmanager
     def answer(self) -> Iterator[None]:
