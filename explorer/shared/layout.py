@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -11,10 +11,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from . import html
 from .controls import Controls
-from .evidence import Checked, Evidence, run
 from .link import query_text
 from .menu import links_to_open, refusals
 from .page import PageState, Selection
+
+if TYPE_CHECKING:
+    from .evidence import Checked, Evidence
 
 __all__ = [
     "OPERATOR_PAGES",
@@ -75,20 +77,24 @@ def show(template: str, **values: Any) -> None:
 
 
 def evidence_section(
-    rows: Sequence[Evidence | None],
+    rows: Callable[[], Sequence[Evidence | None]],
     check: Callable[[], Sequence[Checked]],
     subject: str = "format",
     about: str = _ABOUT_CASTS,
 ) -> None:
     """Show which rules decide what the page shows and what speaks for them, and a button that checks them now.
 
-    `rows` has the evidence of each subject, None where the kept results have no rule; `check` is called by the button,
-    and `about` says what it does. Embedded pages have none.
+    `rows` gives the evidence of each subject, None where the kept results have no rule; it is called when the section
+    is opened, `check` by the button, and `about` says what that does. Embedded pages have none.
     """
     if st.context.is_embedded:
         return
-    with more("Evidence", "which rule decides, which libraries agree, a check on the spot"):
-        show("evidence", rows=[row for row in rows if row is not None], run=run(), subject=subject)
+    with more("Evidence", "which rule decides, which libraries agree, a check on the spot", key="evidence") as section:
+        if not section.open:
+            return
+        from .evidence import run  # the first page has none
+
+        show("evidence", rows=[row for row in rows() if row is not None], run=run(), subject=subject)
         if st.button("Check now", help=about, icon=":material/fact_check:"):
             show("evidence_check", checked=check())
 

@@ -6,19 +6,19 @@ import argparse
 import io
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from .. import __version__
 from .._instruction_set_choice import problems
 from ..backends.build_info import build_info
-from ..checkpoints.files.errors import FileError
-from . import cast, check, conformance, convert, demo, explain, explore, formats, inspect, loss, recipes
+from . import explore
 from .messages import drop_output, with_options
-from .shared_arguments import cast_rules, rounding_rules
 
 __all__ = ["main"]
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: str) -> argparse.ArgumentParser:
+    """Return the parser of a command line that begins with a command."""
     parser = argparse.ArgumentParser(prog="lowprec", description="ONNX's low-precision conversions, bit-exact.")
     info = build_info()
     why = f": {info['serial_reason']}" if info["serial_reason"] else ""
@@ -27,6 +27,17 @@ def _parser() -> argparse.ArgumentParser:
         version=f"lowprec {__version__} (loops {info['isa']}, OpenMP {info['openmp']}, {info['threads']} threads{why})",
     )  # fmt: skip
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    if command == "explore":  # its first page does not wait for the modules of all others
+        explore.add_command(commands)
+    else:
+        _add_all(commands)
+    return parser
+
+
+def _add_all(commands: Any) -> None:
+    from . import cast, check, conformance, convert, demo, explain, formats, inspect, loss, recipes
+    from .shared_arguments import cast_rules, rounding_rules
+
     rules, beyond = cast_rules(), rounding_rules()
     demo.add_command(commands)
     formats.add_command(commands)
@@ -39,12 +50,12 @@ def _parser() -> argparse.ArgumentParser:
     inspect.add_command(commands)
     check.add_command(commands)
     recipes.add_command(commands)
-    return parser
 
 
 def _run(arguments: Sequence[str] | None, options: argparse.Namespace) -> int:
     try:
-        _parser().parse_args(arguments, options)
+        given = sys.argv[1:] if arguments is None else arguments
+        _parser(given[0] if given else "").parse_args(given, options)
         return int(options.run(options) or 0)
     finally:
         if sys.stdout is not None:
@@ -74,11 +85,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status, text = 130, "interrupted"
     except MemoryError:
         status, text = 1, "not enough memory"
-    except (FileError, ImportError, TypeError, ValueError) as error:
+    except (ImportError, TypeError, ValueError) as error:
         status, text = 1, with_options(str(error), options)
     except OSError as error:
-        if error.filename is None:
-            drop_output()
-        status, text = 1, f"{error.filename or 'standard output'}: {error.strerror}"
+        from ..checkpoints.files.errors import FileError
+
+        if isinstance(error, FileError):
+            status, text = 1, with_options(str(error), options)
+        else:
+            if error.filename is None:
+                drop_output()
+            status, text = 1, f"{error.filename or 'standard output'}: {error.strerror}"
     print("lowprec:", " ".join(text.splitlines()), file=sys.stderr)
     return status

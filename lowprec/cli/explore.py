@@ -6,6 +6,7 @@ import argparse
 import importlib
 import importlib.util
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,27 @@ def _stay_on_this_machine() -> None:
     app.create_metrics_routes = _no_metrics
 
 
+def _start_soon() -> None:
+    """Let the first page not wait: no search for components in all installed packages, imports while a browser loads.
+
+    The explorer's components are its own. What is imported here registers none: that needs Streamlit's runtime.
+    """
+    scanner: Any = importlib.import_module("streamlit.components.v2.manifest_scanner")
+    scanner.scan_component_manifests = list
+    app: Any = importlib.import_module("streamlit.web.server.starlette.starlette_app")
+    usual = app.create_streamlit_middleware
+
+    def import_pages() -> None:
+        for name in ("pages.start.picture", "pages.start.thumbnails", "shared.html"):
+            importlib.import_module(f"lowprec.explorer.{name}")
+
+    def with_imports() -> list[Any]:
+        threading.Thread(target=import_pages, daemon=True).start()
+        return list(usual())
+
+    app.create_streamlit_middleware = with_imports
+
+
 def _no_metrics(runtime: object, base_url: str | None) -> list[Any]:
     """Return a route that says that there are no metrics."""
     prefix = f"/{base_url.strip('/')}" if base_url else ""
@@ -89,6 +111,7 @@ def _explore(options: argparse.Namespace) -> None:
     theme: dict[str, str] = importlib.import_module("lowprec.explorer.shared.theme").OPTIONS
     command = importlib.import_module("streamlit.web.cli")
     _stay_on_this_machine()
+    _start_soon()
     sys.stdout.flush()
     command.main(["run", str(app), *flags(port, options.headless, theme)], standalone_mode=False)
 

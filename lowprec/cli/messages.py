@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import inspect
 import os
 import re
 import sys
 
-from ..checkpoints.conversion import convert
-
 __all__ = ["drop_output", "print_result", "with_options"]
 
-_OPTIONS = {
-    name: "--from" if name == "source" else f"--{name.replace('_', '-')}"
-    for name, one in inspect.signature(convert).parameters.items()
-    if one.kind is one.KEYWORD_ONLY and name != "saturate"
-}
-"""Options by the parameters that they are; --no-saturate is the opposite of one."""
+
+@functools.cache
+def _names_of_options() -> dict[str, str]:
+    """Return options by the parameters that they are; --no-saturate is the opposite of one."""
+    from ..checkpoints.conversion import convert
+
+    return {
+        name: "--from" if name == "source" else f"--{name.replace('_', '-')}"
+        for name, one in inspect.signature(convert).parameters.items()
+        if one.kind is one.KEYWORD_ONLY and name != "saturate"
+    }
 
 
 def with_options(text: str, options: argparse.Namespace | None) -> str:
     """Return a message with the options of a command in the place of parameters, which messages have in backticks."""
 
     def option(match: re.Match[str]) -> str:
-        return _OPTIONS[match[1]] if match[1] in _OPTIONS and hasattr(options, match[1]) else match[0]
+        name = _names_of_options().get(match[1])
+        return name if name is not None and hasattr(options, match[1]) else match[0]
 
     return re.sub("`([a-z_]+)`", option, text)
 

@@ -43,7 +43,8 @@ PROBLEMS = """() => {
             found.push(`${chart.ariaLabel}: ${drawn} marks, ${labels.length} labels, odd ones: ${odd}`);
         }
     }
-    for (const group of all('[role=group][aria-label=Codes], [role=group][aria-label=Binades]')) {
+    const grids = ['Codes', 'Binades', 'Table of codes'].map(name => `[role=group][aria-label="${name}"]`);
+    for (const group of all(grids.join())) {
         const pressed = [...group.querySelectorAll('[aria-pressed=true]')];
         if (pressed.length !== 1) found.push(`${group.ariaLabel}: ${pressed.length} are selected`);
     }
@@ -51,10 +52,12 @@ PROBLEMS = """() => {
 }"""
 CODE = """() => {
     const roots = [...document.querySelectorAll('*')].map(element => element.shadowRoot).filter(Boolean);
-    const first = query => roots.map(root => root.querySelector(query)).find(Boolean);
-    const bits = [...first('.bits').querySelectorAll('button')].map(button => button.innerText).join('');
-    return [bits, first('[aria-label=Codes] [aria-pressed=true] small').innerText];
+    const all = query => roots.flatMap(root => [...root.querySelectorAll(query)]);
+    const bits = all('[role=switch]').map(one => one.querySelector('text').textContent).join('');
+    const pressed = all('[aria-label="Table of codes"] [aria-pressed=true] text');
+    return [bits, ...[...all('[data-part=code]'), ...pressed.slice(0, 1)].map(one => one.textContent)];
 }"""
+"""The bits, the code below them, and the code that is chosen in the table."""
 
 
 def problems_of(visit: Visit) -> list[str]:
@@ -72,7 +75,8 @@ def wrong_code(visit: Visit, state: Anatomy) -> list[str]:
     """Return what the bits and the table say where that is not the code of the number."""
     fmt = format_named(state.fmt)
     code = reference.encode(state.at, fmt)
-    expected = [f"{code:0{fmt.bits}b}", f"{code:0{-(-fmt.bits // 4)}X}"]
+    digits = f"{code:0{-(-fmt.bits // 4)}X}"
+    expected = [f"{code:0{fmt.bits}b}", f"0x{digits} = {code}", digits]
     for _ in range(30):
         shown = visit.page.evaluate(CODE)
         if shown == expected:
@@ -90,6 +94,7 @@ def test_every_state(browser: Any, address: str, name: str) -> None:
         link, before = f"{path}?{query_text(write(state))}", len(visit.complaints)
         try:
             visit.turn_to(link)
+            visit.open_all(path)
             found = problems_of(visit)
             if isinstance(state, Anatomy):
                 found += wrong_code(visit, state)
@@ -109,9 +114,10 @@ def test_every_state(browser: Any, address: str, name: str) -> None:
 def test_a_click_in_a_table_of_64_bits(visit: Visit) -> None:
     for fmt in ("float64", "int64", "uint64"):
         page = visit.go(f"anatomy?fmt={fmt}&at=0x3ff8000000000001")
-        table = page.get_by_role("group", name="Codes")
+        visit.open("Codes nearby")
+        table = page.get_by_role("group", name="Table of codes")
         table.get_by_role("button", pressed=True).wait_for()  # one: of several it would complain
         table.get_by_role("button", name="3FF8000000000003", exact=False).click()
         visit.address_has("at=0x3FF8000000000003")
-        visit.settle()
-        assert page.evaluate(CODE) == [f"{0x3FF8000000000003:064b}", "3FF8000000000003"], fmt
+        code = 0x3FF8000000000003
+        assert page.evaluate(CODE) == [f"{code:064b}", f"0x{code:X} = {code}", f"{code:X}"], fmt

@@ -13,7 +13,8 @@ pytestmark = pytest.mark.slow
 
 
 def arrive(visit: Visit, title: str) -> None:
-    visit.page.get_by_role("heading", level=1, name=title, exact=True).wait_for()
+    heading = "A number format is a ruler" if title == "Start" else title
+    visit.page.get_by_role("heading", level=1, name=heading, exact=True).wait_for()
     visit.settle()
 
 

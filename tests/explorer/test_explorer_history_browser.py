@@ -28,6 +28,7 @@ def entries(page: Any) -> int:
 
 def test_back_and_forward_step_through_decisions(visit: Visit) -> None:
     page = visit.go("anatomy?at=0x2a")
+    visit.open("All codes")
     before = entries(page)
     for click in range(20):
         page.get_by_role("switch").nth(click % 8).click()
@@ -91,15 +92,16 @@ def test_a_slider_makes_one_entry(visit: Visit) -> None:
 def test_links_do_not_load_the_app_again(visit: Visit) -> None:
     page = visit.go("rounding?x=464&saturate=0&opset=23")
     page.evaluate("window.sameDocument = true")
+    visit.open("All values and codes as a table")
     page.locator(".lp-open").get_by_role("link", name="Cast & BitCast").click()
     visit.address_has("conversion?source=float32&at=464&target=float8_e4m3fn&saturate=0&round_mode=up&opset=23")
-    page.get_by_role("heading", name="BitCast", exact=True).wait_for()
-    visit.settle()
+    page.get_by_role("heading", level=1, name="Cast & BitCast", exact=True).wait_for()
+    visit.open("Each cast step by step")
     page.locator(".lp-open").get_by_role("link", name="Anatomy").click()
     shows(visit, "01111110")  # 448: 464 is no value of it
     visit.settle()
     page.go_back()
-    page.get_by_role("heading", name="BitCast", exact=True).wait_for()
+    page.get_by_role("heading", level=1, name="Cast & BitCast", exact=True).wait_for()
     assert page.evaluate("window.sameDocument")
 
 

@@ -54,7 +54,7 @@ def test_anatomy_and_rounding_of_every_format(fmt: str) -> None:
     healthy(page("anatomy", fmt=fmt, at="0.3"))
     healthy(page("anatomy", fmt=fmt, at="nan"))
     lines = ("linear", "symlog", "binades")
-    healthy(page("rounding", fmt=fmt, x="0.3", line=lines[FORMAT_NAMES.index(fmt) % 3]))
+    healthy(page("rounding", "line", fmt=fmt, x="0.3", line=lines[FORMAT_NAMES.index(fmt) % 3]))
 
 
 @pytest.mark.parametrize(("fmt", "title"), [("float8_e5m2", "All codes"), ("float16", "Codes nearby")])
@@ -69,9 +69,8 @@ BINADES = [("0x0", "0"), ("0x3bff", "3800"), ("0x3c00", "3c00"), ("0x3c01", "3c0
 
 @pytest.mark.parametrize(("at", "first"), BINADES)
 def test_the_binade_of_a_code_is_marked(at: str, first: str) -> None:
-    test = page("describe", fmt="float16", at=at)
-    test.session_state["more-codes"] = True  # opened
-    for drawing in sent(healthy(test.run()), "picture")[1]["drawings"]:
+    test = healthy(page("describe", "codes", fmt="float16", at=at))
+    for drawing in sent(test, "picture")[1]["drawings"]:
         (grid,) = [one for one in ElementTree.fromstring(drawing["svg"]).iter() if one.get("data-columns")]
         shown = [one.get("data-code") for one in grid if one.get("aria-pressed") == "true"]
         assert shown == [f"{int(first, 16):016b}"]
@@ -99,12 +98,12 @@ def test_a_saved_chart_has_a_name() -> None:
 
 @pytest.mark.parametrize(("fmt", "said"), [("float8_e4m3fn", False), ("float16", True)])
 def test_a_number_line_says_that_it_has_some_values(fmt: str, said: bool) -> None:
-    shown = [caption.value for caption in healthy(page("rounding", fmt=fmt)).caption]
+    shown = [caption.value for caption in healthy(page("rounding", "line", fmt=fmt)).caption]
     assert ("The values around x: the format has too many to show them all." in shown) == said
 
 
 def test_a_number_line_has_a_colour_for_each_class() -> None:
-    colour = json.loads(charts(healthy(page("rounding")))[0])["layer"][0]["encoding"]["color"]
+    colour = json.loads(charts(healthy(page("rounding", "line")))[0])["layer"][0]["encoding"]["color"]
     assert colour["scale"]["domain"] == ["zero", "subnormal", "normal"]
     assert len(set(colour["scale"]["range"])) == 3
 
@@ -191,9 +190,7 @@ def test_a_refused_number_keeps_the_options() -> None:
 
 @pytest.mark.parametrize("fmt", FORMAT_NAMES)
 def test_the_table_is_downloaded_as_the_text_itself(fmt: str) -> None:
-    test = page("anatomy", fmt=fmt, at="1")
-    test.session_state["more-codes"] = True  # opened
-    healthy(test.run())
+    test = healthy(page("anatomy", "codes", fmt=fmt, at="1"))
     proto = test.get("download_button")[0].proto
     assert proto.url.endswith(".csv")  # a file that is there; a deferred one has none
     assert not proto.deferred_file_id
@@ -240,12 +237,12 @@ def test_headings_leave_no_level_out() -> None:
 
 
 def test_saturation_follows_the_opset() -> None:
-    newest = texts(healthy(page("saturation")))
-    older = texts(healthy(page("saturation", opset="23")))
+    newest = texts(healthy(page("saturation", "tables")))
+    older = texts(healthy(page("saturation", "tables", opset="23")))
     assert "lp-changed" not in newest
     assert older.count("lp-changed") == 4
-    assert "since opset 24" in page("saturation", opset="23").info[0].value
-    assert not page("saturation", opset="24").info
+    assert "since opset 24" in page("saturation", "tables", opset="23").info[0].value
+    assert not page("saturation", "tables", opset="24").info
     assert 'href="anatomy?fmt=float8_e4m3fn&amp;at=0x7E"' in newest
 
 

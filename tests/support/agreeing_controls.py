@@ -6,7 +6,11 @@ import time
 from typing import Any
 
 import lowprec as lp
+from lowprec.explorer.pages.errors.state import Errors
+from lowprec.explorer.pages.errors.view import chosen_preset, presets
+from lowprec.explorer.pages.quantize.settings import parse_settings
 from lowprec.explorer.shared.format_names import format_named
+from lowprec.explorer.shared.link import read
 from lowprec.spec.rounding_modes import ROUNDINGS
 
 from .browser import Visit
@@ -14,9 +18,11 @@ from .shown_controls import Control, controls_of, fields_in, link_of
 
 __all__ = ["TENSORS", "agrees", "wrong_in"]
 
+STARTED = ("float4_e2m1fn", "float6_e2m3fn", "float8_e4m3fn", "float8_e5m2")
 CAST = {"onnx": "ONNX (Cast)"}
 BETWEEN = {name: name.replace("_", " ") for name in ROUNDINGS} | {"same": "the last cast's", "onnx": "by ONNX's Cast"}
 LABELS = {
+    "start-fmt": {name: name.partition("_")[2].removesuffix("fn") for name in STARTED},
     "rounding-rounding": CAST,
     "compare-rounding": CAST,
     "conversion-rounding": CAST,
@@ -71,11 +77,23 @@ def of_description(key: str, name: str) -> Any:
     }[part]
 
 
+def of_setting(field: str, compared: list[str]) -> str:
+    """Return what a control in the menu of a setting of Quantize must show."""
+    _, place, name, *_ = field.split("-")
+    settings = parse_settings(compared[int(place)])
+    return {"text": compared[int(place)], "block": str(settings.block_size), "rule": settings.scale_rule}[name]
+
+
 def expected(control: Control, link: dict[str, str]) -> Any:
     """Return what a control must show by the link that the page offers."""
     page, _, field = control.key.partition("-")
+    if field.startswith("setting-"):
+        return of_setting(field, link["compared"].split(";"))
     if "-" in field:
         return of_description(control.key, link["fmt"])
+    if (page, field) == ("errors", "range"):
+        chosen = chosen_preset(presets([format_named(name) for name in read(Errors, link)[0].fmts]), link)
+        return chosen.label if chosen else f"{link['low'][:12]} to {link['high'][:12]}"
     value, labels = link[field], LABELS.get(control.key, {})
     if control.kind == "stCheckbox":
         return value == "1"

@@ -76,9 +76,12 @@ _QUIET = """
     const part = name => [...document.querySelectorAll(`[data-testid=${name}]`)];
     const quiet = part('stApp')[0]?.dataset.testScriptState === 'notRunning'
         && !document.querySelector('[data-stale=true]') && !part('stSkeleton').length
-        && part('stVegaLiteChart').every(chart => chart.querySelector('.marks, .error, [role=alert]'));
+        && part('stVegaLiteChart').every(chart => chart.querySelector('.marks, .error, [role=alert]'))
+        && part('stBidiComponentIsolated').every(one => one.closest('.st-key-page-script')
+            || one.shadowRoot?.querySelector('.place svg, .cards svg, .slides svg, .save:not(.picture *) button'));
 """
-"""Whether a page is at rest: no run under way, nothing left of the run before, every chart there."""
+"""Whether a page is at rest: no run under way, nothing left of the run before, every chart and picture there."""
+AT_REST = f"() => {{ {_QUIET} return quiet; }}"
 DRAWN = f"""path => {{
     {_QUIET}
     return quiet && (part('stCode')[0]?.textContent.trim() ?? '').endsWith('/' + path);
@@ -102,6 +105,13 @@ ANSWERED = f"""before => {{
     {_QUIET}
     return quiet && ({ANSWERS})() !== before;
 }}"""
+
+
+DRAWN_WHEN_OPENED = {
+    "anatomy": ["All codes", "Codes nearby"], "describe": ["All values", "Binades", "Values nearby"],
+    "rounding": ["On the number line"], "saturation": ["The tables of Cast"],
+}  # fmt: skip
+"""By the path of a page, the names of disclosures whose inside is there only after they were opened."""
 
 
 class Visit:
@@ -138,6 +148,17 @@ class Visit:
     def settle(self) -> None:
         """Wait until the page has been at rest for a while."""
         self.page.wait_for_function(STILL, arg=time.monotonic())
+
+    def open(self, label: str) -> None:
+        """Open a closed disclosure by the name that it has in bold."""
+        self.page.locator("summary").filter(has=self.page.get_by_text(label, exact=True)).click()
+        self.settle()
+
+    def open_all(self, path: str) -> None:
+        """Open what the page at a path draws only when it is opened, where that is closed."""
+        for label in DRAWN_WHEN_OPENED.get(path, []):
+            if self.page.locator("details:not([open]) > summary").get_by_text(label, exact=True).count():
+                self.open(label)
 
     @contextlib.contextmanager
     def answer(self) -> Iterator[None]:

@@ -36,11 +36,13 @@ def turn_to(test: Any, path: str) -> Any:
     return test
 
 
-def page(name: str, **query: str) -> Any:
-    """Return a page that ran with a query string."""
+def page(name: str, *opened: str, **query: str) -> Any:
+    """Return a page that ran with a query string, and with disclosures opened by their keys."""
     test = AppTest.from_string(_SCRIPT.format(name=name), default_timeout=60)
     for part, text in query.items():
         test.query_params[part] = text
+    for key in opened:
+        test.session_state[f"more-{key}"] = True
     return test.run()
 
 
@@ -63,7 +65,7 @@ def charts(test: Any) -> list[str]:
 def sent(test: Any, component: str) -> list[dict[str, Any]]:
     """Return the data that a page sends to its components of a name."""
     found = [element.proto for element in test.get("bidi_component")]
-    return [json.loads(proto.json) for proto in found if proto.component_name == f"lowprec_{component}"]
+    return [one for proto in found if proto.component_name == f"lowprec_{component}" for one in json.loads(proto.json)]
 
 
 def pictures(test: Any) -> str:

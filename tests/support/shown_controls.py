@@ -33,7 +33,9 @@ _READ = """() => {
         stButton: box => ({ shown: null, isOff: box.querySelector('button').disabled }),
     };
     const kinds = Object.keys(parts), found = [];
-    for (const place of find(document, '[data-testid=stMain] [data-testid=stElementContainer][class*=st-key-]')) {
+    const places = ['stMain', 'stPopoverBody'].map(name =>
+        `[data-testid=${name}] [data-testid=stElementContainer][class*=st-key-]`);
+    for (const place of find(document, places.join())) {
         const part = place.querySelector(kinds.map(kind => `[data-testid=${kind}]`).join());
         if (!part) continue;
         const key = [...place.classList].find(name => name.startsWith('st-key-')).slice('st-key-'.length);
@@ -62,7 +64,7 @@ class Control:
 
 
 def controls_of(visit: Visit) -> list[Control]:
-    """Return the controls that a page shows, from top to bottom."""
+    """Return the controls that a page shows, from top to bottom; those of a popover if it is open."""
     found = visit.page.evaluate(_READ)
     return [Control(one["key"], one["kind"], one["shown"], tuple(one["options"]), one["isOff"]) for one in found]
 
@@ -96,8 +98,14 @@ def untried(
 
 
 def operate(visit: Visit, control: Control, option: str, texts: Mapping[str, str]) -> None:
-    """Change a control as a person does: to an option, to the text of its key, else to the next value."""
+    """Change a control as a person does: to an option, to the text of its key, else to the next value.
+
+    One in a closed disclosure is opened first.
+    """
     place = visit.page.locator(f".st-key-{control.key.replace('+', chr(92) + '+')}")
+    closed = place.locator("xpath=ancestor::details[not(@open)]/summary")
+    while closed.count():
+        closed.first.click()
     if control.kind == "stButtonGroup":
         place.get_by_role("radio", name=option, exact=True).click()
     elif control.kind == "stRadio":

@@ -63,10 +63,13 @@ def show(page: Controls[Anatomy]) -> None:
             "1 ≤ v < 2: from 1 up to, but not including, 2. "
             + (format_facts.binade_sentence(fmt) if fmt.is_float else "")
         )
-    if anatomy.typed is None:
-        layout.evidence_section([evidence.of_code(anatomy.value, fmt)], lambda: [evidence.check(FLOAT64, {}, [fmt])])
+    typed = anatomy.typed
+    if typed is None:
+        layout.evidence_section(
+            lambda: [evidence.of_code(anatomy.value, fmt)], lambda: [evidence.check(FLOAT64, {}, [fmt])]
+        )
     else:
-        layout.evidence_section([evidence.evidence(anatomy.typed, fmt, {})], lambda: [evidence.check(fmt, {})])
+        layout.evidence_section(lambda: [evidence.evidence(typed, fmt, {})], lambda: [evidence.check(fmt, {})])
     layout.copy_section(page, "anatomy", *snippets.of_code(anatomy))
 
 

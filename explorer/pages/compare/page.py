@@ -77,6 +77,8 @@ def show(page: Controls[Compare]) -> None:
         )
         st.caption("≈ marks decimals that are rounded here; the codes and their values are exact.")
     castable = [outcome.format for outcome in outcomes if not outcome.problem]
-    proofs = [evidence.evidence(x, fmt, options) for fmt in castable]
-    layout.evidence_section(proofs, lambda: [evidence.check(fmt, options) for fmt in castable])
+    layout.evidence_section(
+        lambda: [evidence.evidence(x, fmt, options) for fmt in castable],
+        lambda: [evidence.check(fmt, options) for fmt in castable],
+    )
     layout.copy_section(page, "compare", *snippets.of_comparison(text, castable, options))

@@ -170,8 +170,10 @@ def show(page: Controls[Conversion]) -> None:
     st.caption(f"{size}; below each bit the number of its code.{unused}")
     drawings = (picture.packed_bytes(packing, wide=wide) for wide in (True, False))
     show_picture(*drawings, name="packing", detail=narrow.name)
-    proof = evidence.evidence(conversion.value, target, options, source)
-    layout.evidence_section([proof], lambda: [evidence.check(target, options, [source])])
+    layout.evidence_section(
+        lambda: [evidence.evidence(conversion.value, target, options, source)],
+        lambda: [evidence.check(target, options, [source])],
+    )
     is_packing_asked = (state.packed, state.codes) != (Conversion().packed, Conversion().codes)
     snippets = code_snippets.of_conversion(
         conversion,

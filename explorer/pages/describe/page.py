@@ -154,9 +154,8 @@ def show(page: Controls[Describe]) -> None:
         layout.show("facts", facts=view.facts(fmt))
         layout.open_in(page.state)
         layout.show("format_card", facts=format_facts.card(fmt))
-    one = numbers.place("1", fmt).code
     layout.evidence_section(
-        [evidence.evidence("1", fmt, {}), evidence.of_code(decode(one, fmt), fmt)],
+        lambda: [evidence.evidence("1", fmt, {}), evidence.of_code(decode(numbers.place("1", fmt).code, fmt), fmt)],
         lambda: evidence.check_both_ways(fmt),
     )
     number = numbers.exact_text(shown)

@@ -88,10 +88,12 @@ def show(page: Controls[Errors]) -> None:
     drawn: list[tuple[Format, Any]] = [
         (curve.curve.format, view.rounding_arguments(curve.curve.format, curve.rounding, **options)) for curve in curves
     ]
-    proofs = [row for fmt, cast in drawn for row in evidence.of_range(str(ends.low), str(ends.high), x, fmt, cast)]
-    layout.evidence_section(
-        list(dict.fromkeys(proofs)), lambda: [evidence.check(fmt, cast, [BFLOAT16]) for fmt, cast in drawn]
-    )
+
+    def proofs() -> list[evidence.Evidence]:
+        ranges = [evidence.of_range(str(ends.low), str(ends.high), x, fmt, cast) for fmt, cast in drawn]
+        return list(dict.fromkeys(row for rows in ranges for row in rows))
+
+    layout.evidence_section(proofs, lambda: [evidence.check(fmt, cast, [BFLOAT16]) for fmt, cast in drawn])
     layout.copy_section(page, "errors", *snippets.of_errors(drawn, state.low, state.high, state.x, state.measure))
 
 

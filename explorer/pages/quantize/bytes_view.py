@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 import lowprec as lp
-from lowprec.checkpoints.schemes.ggml_blocks import BLOCK_TYPES
 from lowprec.spec.formats import FLOAT32
 
 __all__ = ["EXAMPLE_Q4_K", "LAYOUTS", "MOST_ELEMENTS", "Byte", "Group", "Packed", "packed"]
@@ -87,7 +86,7 @@ def packed(layout: str, x: Array, row: int, column: int) -> Packed:
     block[: part.size] = part
     if layout == "NVFP4":
         return _nvfp4(block, x, row, column // size)
-    kind = BLOCK_TYPES[layout]
+    kind = _block_type(layout)
     codes = kind.encode(block.view(np.uint32), FLOAT32)
     values = np.empty((1, size), np.float32)
     kind.decode(codes.reshape(1, -1), values)
@@ -97,6 +96,13 @@ def packed(layout: str, x: Array, row: int, column: int) -> Packed:
     listed = [Byte(value, name) for value in codes[:shared].tolist()]
     listed += [Byte(value, "codes", place, place + size // 2) for place, value in enumerate(codes[shared:].tolist())]
     return Packed(layout, tuple(listed), _floats(values), _floats(block), rule, kind.nbytes * 8 / size)
+
+
+def _block_type(layout: str) -> Any:
+    """Return how GGUF has a block; imported here, since all pages import this module for the names of the layouts."""
+    from lowprec.checkpoints.schemes.ggml_blocks import BLOCK_TYPES
+
+    return BLOCK_TYPES[layout]
 
 
 def _floats(values: Array) -> tuple[float, ...]:
@@ -121,7 +127,7 @@ def _nvfp4(block: Array, x: Array, row: int, place: int) -> Packed:
 
 
 def _q4_k(block: Array) -> Packed:
-    kind = BLOCK_TYPES["Q4_K"]
+    kind = _block_type("Q4_K")
     names = ["scale of the scales, float16"] * 2 + ["scale of the least values, float16"] * 2
     names += ["scales and least values of 6 bits"] * 12
     listed = [Byte(value, name) for value, name in zip(block[:_Q4_K_CODES].tolist(), names, strict=True)]
@@ -140,7 +146,7 @@ def _q4_k(block: Array) -> Packed:
 
 def _decoded(block: Array) -> Array:
     values = np.empty((1, 256), np.float32)
-    BLOCK_TYPES["Q4_K"].decode(block.reshape(1, -1), values)
+    _block_type("Q4_K").decode(block.reshape(1, -1), values)
     first: Array = values[0]
     return first
 

@@ -155,4 +155,6 @@ _ABOUT = (
 
 def show_evidence(tensor: Tensor, quantized: Quantized) -> None:
     """Show which rules decide the codes of a tensor, and the button that checks them."""
-    layout.evidence_section(of_setting(quantized), lambda: check_tensor(quantized, tensor.format), "what", _ABOUT)
+    layout.evidence_section(
+        lambda: of_setting(quantized), lambda: check_tensor(quantized, tensor.format), "what", _ABOUT
+    )

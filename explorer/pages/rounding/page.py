@@ -64,8 +64,7 @@ def show(page: Controls[Rounding]) -> None:
         layout.show("loss_sentence", losses=losses)
     _tables(page, rounding, fmt)
     cast = cast_options(state.saturate, ROUND_MODES[0], state.opset, state.rounding, _overflow(state))
-    proof = evidence.evidence(explanation.x, fmt, cast)
-    layout.evidence_section([proof], lambda: [evidence.check(fmt, cast)])
+    layout.evidence_section(lambda: [evidence.evidence(explanation.x, fmt, cast)], lambda: [evidence.check(fmt, cast)])
     layout.copy_section(page, "rounding", *snippets.of_number(str(explanation.x), fmt, cast))
 
 
@@ -136,12 +135,21 @@ def _tables(page: Controls[Rounding], rounding: roundings.Rounding, fmt: Format)
                 "neighbour, and what both neighbours become by the overflow rule."
             )
     if fmt.is_float:
-        with layout.more("On the number line", "the values around x, the distance of neighbours"):
-            st.segmented_control("Draw", LINES, required=True, **page.bind("line"))
-            line = view.line(fmt, str(explanation.x), explanation.code, state.line)
-            if not line.is_complete:
-                st.caption("The values around x: the format has too many to show them all.")
-            description = "The values of the format and x among them"
-            chart.show(number_line(line, state.line), description, f"number-line-{fmt.name}")
-            description = "The distance between neighbours by magnitude"
-            chart.show(step_sizes(view.spacing(fmt)), description, f"distances-{fmt.name}")
+        with layout.more(
+            "On the number line", "the values around x, the distance of neighbours", key="line"
+        ) as section:
+            if section.open:
+                _number_line(page, explanation, fmt)
+
+
+def _number_line(page: Controls[Rounding], explanation: Explanation, fmt: Format) -> None:
+    """Show the values around the number, and the distances of neighbours, as charts."""
+    state = page.state
+    st.segmented_control("Draw", LINES, required=True, **page.bind("line"))
+    line = view.line(fmt, str(explanation.x), explanation.code, state.line)
+    if not line.is_complete:
+        st.caption("The values around x: the format has too many to show them all.")
+    description = "The values of the format and x among them"
+    chart.show(number_line(line, state.line), description, f"number-line-{fmt.name}")
+    description = "The distance between neighbours by magnitude"
+    chart.show(step_sizes(view.spacing(fmt)), description, f"distances-{fmt.name}")

@@ -52,9 +52,13 @@ def show(page: Controls[Saturation]) -> None:
         drawings.narrow(ranges, landings, options),
         name="saturation", detail=f"{state.x} {options}", on_set=page.take, drag=drawings.drag(ranges, landings),
     )  # fmt: skip
-    with layout.more("The tables of Cast", "0, −0, NaN, ±Inf, the last number that fits, the first beyond"):
-        _tables(state, others)
-    layout.evidence_section(evidence.of_overflow(state.opset), lambda: evidence.check_overflow(state.opset), "target")
+    about = "0, −0, NaN, ±Inf, the last number that fits, the first beyond"
+    with layout.more("The tables of Cast", about, key="tables") as section:
+        if section.open:
+            _tables(state, others)
+    layout.evidence_section(
+        lambda: evidence.of_overflow(state.opset), lambda: evidence.check_overflow(state.opset), "target"
+    )
     layout.copy_section(page, "saturation", *snippets.of_opset(state.opset, others))
 
 

@@ -1,4 +1,7 @@
-"""The Streamlit components: each has a file of its own; here what they share, and the script of the whole page."""
+"""The Streamlit components: each has a file of its own; here what they share, and the script of the whole page.
+
+The data of each is a list: in a dict Streamlit would look for tables, and import pandas for that.
+"""
 
 from __future__ import annotations
 
@@ -27,4 +30,4 @@ _PAGE_SCRIPT = st.components.v2.component(
 def page_script(*, leads_to: str | None = None) -> None:
     """Install the script of the whole page; it shows nothing. An address that is no page `leads_to` a page's path."""
     with st.container(key="page-script"):
-        _PAGE_SCRIPT(key="page script", data={"leadsTo": leads_to})
+        _PAGE_SCRIPT(key="page script", data=[leads_to])

@@ -2,9 +2,9 @@
 // Without it all still works: Back goes through every bit, and a link loads the app again.
 const INSTALLED = Symbol.for("lowprec.page_script");
 
-export default function ({ data }) {
+export default function ({ data: [leadsTo] }) {
   install();
-  if (data?.leadsTo) leaveBareAddress(data.leadsTo);
+  if (leadsTo) leaveBareAddress(leadsTo);
 }
 
 function install() {

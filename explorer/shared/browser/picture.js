@@ -5,7 +5,7 @@
 const states = new WeakMap();
 
 export default function (component) {
-  const { data, parentElement, setStateValue } = component;
+  const { data: [data], parentElement, setStateValue } = component;
   const root = parentElement.querySelector(".picture");
   const state = states.get(root) ?? { seq: -1, root, width: 0 };
   const isNew = !states.has(root);

@@ -40,7 +40,7 @@ def picture(
 
     _PICTURE(
         key=key,
-        data={
+        data=[{
             "name": file_name(f"{name} {detail}"),
             "drawings": [
                 {"svg": str(one.drawing), "least": _LEAST_WIDE if len(drawings) > 1 and one is drawings[0] else 0,
@@ -51,7 +51,7 @@ def picture(
                               "parts": _lists(drag.parts)},
             "bits": bits and {"field": bits.field, "bits": bits.bits, "tables": _tables(bits)},
             "seq": st.session_state.get(count, 0),
-        },
+        }],
         default={"clicked": None},
         on_clicked_change=changed,
     )  # fmt: skip

@@ -1,5 +1,5 @@
 // Two buttons that save the chart next to them as a file. Nothing is fetched.
-export default function ({ data, parentElement }) {
+export default function ({ data: [data], parentElement }) {
   const group = parentElement.querySelector(".save");
   group.setAttribute("aria-label", `Save ${data.name}`);
   for (const button of group.querySelectorAll("button")) {

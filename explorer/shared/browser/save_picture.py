@@ -21,4 +21,4 @@ def file_name(text: str) -> str:
 def save_chart(description: str, name: str, background: str) -> None:
     """Show the buttons that save the chart in the same container, on a background of some colour."""
     data = {"name": file_name(name or description), "description": description, "background": background}
-    _SAVE_PICTURE(key=f"save {description}", data=data)
+    _SAVE_PICTURE(key=f"save {description}", data=[data])

@@ -1,5 +1,5 @@
 // Slides: all are here, so that a step needs no run of the server; the address keeps the step. It sets no HTML.
-export default function ({ data, parentElement }) {
+export default function ({ data: [data], parentElement }) {
   const root = parentElement.querySelector(".slides");
   const find = (name) => root.querySelector(name);
   const { slides, keys } = data;

@@ -33,7 +33,7 @@ def slides(
     """
     _SLIDES(
         key="slides",
-        data={
+        data=[{
             "slides": [
                 {"place": row.place, "format": row.format, "sentence": row.sentence, "following": row.following,
                  "svg": str(row.drawing)}
@@ -43,5 +43,5 @@ def slides(
             "leave": leave,
             "keys": {key: list(change) for key, change in keys.items()},
             "problem": problem,
-        },
+        }],
     )  # fmt: skip

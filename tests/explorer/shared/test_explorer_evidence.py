@@ -138,7 +138,7 @@ def test_the_check_of_a_page() -> None:
 def test_the_page_says_the_kept_counts_and_checks_them() -> None:
     kept = kept_results()
     count = kept.counts["float8 overflow saturate"]["lowprec"]
-    test = healthy(page("rounding", x="465"))
+    test = healthy(page("rounding", "evidence", x="465"))
     assert f"exact result in all {count.tried:,} inputs tried" in texts(test)
     assert kept.date in texts(test)
     peer = kept.counts["float8 overflow saturate"]["ml_dtypes"]
@@ -159,12 +159,12 @@ def test_the_page_says_the_kept_counts_and_checks_them() -> None:
     ],
 )
 def test_every_page_checks(name: str, query: dict[str, str], shown: str) -> None:
-    test = healthy(page(name, **query))
+    test = healthy(page(name, "evidence", **query))
     healthy(next(button for button in test.button if button.label == "Check now").click().run())
     assert shown in texts(test)
 
 
 def test_a_format_beyond_the_table_says_so() -> None:
-    assert "have no rule for this" in texts(healthy(page("rounding", fmt="binary8p3se")))
+    assert "have no rule for this" in texts(healthy(page("rounding", "evidence", fmt="binary8p3se")))
     assert view.evidence("0.3", format_named("binary8p3se"), {}) is None
     assert view.run().version == lp.__version__

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.agreeing_controls import agrees
 from support.browser import Visit
 
 pytestmark = pytest.mark.slow
@@ -39,11 +40,13 @@ def test_the_largest_relative_error_of_e5m2_in_its_normal_range(visit: Visit) ->
     page.get_by_role("link", name="Errors", exact=True).first.click()
     page.locator(".place > svg").wait_for()
     visit.settle()
+    agrees(visit)
     box = page.get_by_role("combobox", name="Range").first
     assert box.input_value() == "0 to 2"
     box.click()
     page.get_by_role("option", name="float8_e5m2: normal range", exact=True).click()
     visit.address_has("scale=log")
+    agrees(visit)
     assert page.locator(".st-key-errors-measure [aria-checked=true]").inner_text() == "relative"
     assert box.input_value() == "float8_e5m2: normal range"
     said = " ".join(page.locator(".place").inner_text().split())

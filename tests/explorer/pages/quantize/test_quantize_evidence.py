@@ -106,26 +106,42 @@ def test_the_rules_of_a_setting(query: dict[str, object], rows: set[str]) -> Non
 
 def test_the_page_checks_the_tensor() -> None:
     shown = press(
-        healthy(page("quantize", **write(Quantize(origin="sampled", show="result", fmt="int8", rows=6, columns=40))))
+        healthy(
+            page(
+                "quantize",
+                "evidence",
+                **write(Quantize(origin="sampled", show="result", fmt="int8", rows=6, columns=40)),
+            )
+        )
     )
     assert "float32 → int8, this tensor: <strong>240 inputs, 0 differ" in shown
     block = press(
-        healthy(page("quantize", **write(Quantize(origin="sampled", show="block", scheme="mx", rows=6, columns=40))))
+        healthy(
+            page(
+                "quantize",
+                "evidence",
+                **write(Quantize(origin="sampled", show="block", scheme="mx", rows=6, columns=40)),
+            )
+        )
     )
     assert "→ float8_e8m0fnu, scales: <strong>12 inputs, 0 differ" in block
     none = texts(
         healthy(
-            page("quantize", **write(Quantize(origin="sampled", show="result", scheme="nvfp4", rows=6, columns=40)))
+            page(
+                "quantize",
+                "evidence",
+                **write(Quantize(origin="sampled", show="result", scheme="nvfp4", rows=6, columns=40)),
+            )
         )
     )
     assert "have no rule for this" not in none  # its elements are rounded by a rule of the table
 
 
 def test_errors_says_its_rules_and_checks_them() -> None:
-    test = healthy(page("errors", fmts="float8_e4m3fn", high="1000"))
+    test = healthy(page("errors", "evidence", fmts="float8_e4m3fn", high="1000"))
     assert "saturate=1: the largest value" in texts(test)  # the end of the range overflows
     assert "bfloat16 → float8_e4m3fn: <strong>65,536 inputs, 0 differ" in press(test)
-    chance = healthy(page("errors", fmts="float8_e4m3fn", roundings="stochastic_a"))
+    chance = healthy(page("errors", "evidence", fmts="float8_e4m3fn", roundings="stochastic_a"))
     assert "stochastic_a: floor" in texts(chance)
     assert "no single result to compare with" in press(chance)
 
@@ -140,8 +156,8 @@ def test_arithmetic_names_tests_that_exist(show: str) -> None:
 
 
 def test_describe_checks_both_ways() -> None:
-    shown = press(healthy(page("describe", fmt="e4m3")))
+    shown = press(healthy(page("describe", "evidence", fmt="e4m3")))
     assert "bfloat16 → e4m3: <strong>65,536 inputs, 0 differ" in shown
     assert "e4m3 → float64: <strong>256 inputs, 0 differ" in shown
-    assert "which has 19 bits, more than 16" in press(healthy(page("describe", fmt="tf32")))
-    assert "inputs tried" in texts(healthy(page("describe", fmt="float8_e5m2")))
+    assert "which has 19 bits, more than 16" in press(healthy(page("describe", "evidence", fmt="tf32")))
+    assert "inputs tried" in texts(healthy(page("describe", "evidence", fmt="float8_e5m2")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.agreeing_controls import agrees
 from support.browser import Visit
 
 pytestmark = pytest.mark.slow
@@ -22,8 +23,9 @@ class Walk:
         self.settle()
 
     def settle(self) -> None:
-        """Wait until the page is at rest, and compare what it shows with its address."""
+        """Wait until the page is at rest, and compare what it shows with its address and its link."""
         self.visit.settle()
+        agrees(self.visit)
         asked = dict(part.split("=") for part in self.page.evaluate("location.search.slice(1)").split("&") if part)
         number = self.page.locator(".st-key-saturation-x input").input_value()
         opset = self.page.locator(".st-key-saturation-opset [aria-checked=true]").inner_text()

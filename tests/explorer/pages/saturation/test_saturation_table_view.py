@@ -227,7 +227,7 @@ def test_which_formats_are_taken_along() -> None:
 
 
 def test_the_controls_of_the_columns_beside() -> None:
-    test = healthy(page("saturation"))
+    test = healthy(page("saturation", "tables"))
     assert not test.selectbox
     healthy(test.multiselect[0].set_value(["binary8p3se", "E3M2"]).run())
     assert asked(test, "fmts") == "binary8p3se,e3m2"
@@ -244,15 +244,15 @@ def test_the_controls_of_the_columns_beside() -> None:
 def test_the_rule_of_overflow_is_shown() -> None:
     """Beyond the range of binary8p3se and at Inf, all three tables have its Inf, 0x7F, or its largest value."""
     shown = {
-        rule: texts(healthy(page("saturation", fmts="binary8p3se", overflow=rule))).count("0x7F")
+        rule: texts(healthy(page("saturation", "tables", fmts="binary8p3se", overflow=rule))).count("0x7F")
         for rule in ("ovf_inf", "sat_propagate", "sat_finite")
     }
     assert shown["ovf_inf"] - shown["sat_finite"] == 6
     assert shown["sat_propagate"] - shown["sat_finite"] == 3
-    assert texts(healthy(page("saturation", fmts="binary8p3se"))).count("0x7F") == shown["sat_finite"]
+    assert texts(healthy(page("saturation", "tables", fmts="binary8p3se"))).count("0x7F") == shown["sat_finite"]
 
 
 @pytest.mark.parametrize("state", [state for state in states() if state.fmts], ids=lambda state: state.fmts[0])
 def test_states_of_the_columns_beside(state: Saturation) -> None:
-    test = healthy(page("saturation", **link.write(state)))
+    test = healthy(page("saturation", "tables", **link.write(state)))
     assert all(name in texts(test) for name in state.fmts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.agreeing_controls import agrees
 from support.browser import Visit
 
 pytestmark = pytest.mark.slow
@@ -27,9 +28,11 @@ def test_the_number_is_dragged_and_its_bits_follow(visit: Visit) -> None:
     assert page.locator(LIT).count() == 3
     page.mouse.up()
     visit.address_has("x=1.6")
+    agrees(visit)
     for key, text in (("ArrowLeft", "1.5"), ("ArrowRight", "1.6"), ("Home", "-8"), ("End", "8"), ("PageDown", "7")):
         page.get_by_role("slider", name="Number").press(key)
         visit.address_has(f"x={text}&")
+        agrees(visit)
         assert page.get_by_role("slider", name="Number").get_attribute("aria-valuetext") == text.replace("-", "−")
     assert page.locator(".picture text[data-part=away]").text_content() == "1 away"  # 6 is the largest value
 
@@ -38,6 +41,7 @@ def test_another_format_has_other_marks(visit: Visit) -> None:
     page = visit.go("")
     page.get_by_role("radio", name="e4m3", exact=True).click()
     visit.address_has("fmt=float8_e4m3fn")
+    agrees(visit)
     assert page.locator(".picture text[data-part=value]").text_content() == "2.5"
     assert page.get_by_text("float8_e4m3fn: 253 numbers, up to 448").is_visible()
 
