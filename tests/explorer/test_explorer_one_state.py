@@ -73,7 +73,12 @@ def test_every_result_has_the_links(name: str, query: dict[str, str]) -> None:
 
 def test_back_changes_no_link(monkeypatch: pytest.MonkeyPatch) -> None:
     test = page("rounding", x="0.3", fmt="float8_e4m3fn")
-    monkeypatch.setattr(controls, "get_script_run_ctx", lambda: SimpleNamespace(is_history_navigation=True))
+    context = controls.get_script_run_ctx
+
+    def on_the_way() -> SimpleNamespace:
+        return SimpleNamespace(is_history_navigation=True, session_state=context().session_state)
+
+    monkeypatch.setattr(controls, "get_script_run_ctx", on_the_way)
     healthy(test.toggle[0].set_value(False).run())  # what a widget still showed when Back was pressed
     assert "saturate" not in test.query_params
     healthy(test.button(key="preset largest").click().run())
