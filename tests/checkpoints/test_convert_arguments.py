@@ -57,8 +57,9 @@ def test_values_of_any_type(options: dict[str, Any], parameter: str, value: str,
 @pytest.mark.parametrize("value", ["integer", "float", "array", "list", "dict", "object", "null"])
 @pytest.mark.parametrize("parameter", ["src", "dst"])
 def test_paths(parameter: str, value: str, model: Path, tmp_path: Path) -> None:
+    paths: dict[str, Any] = {"src": model, "dst": tmp_path / "y.safetensors", parameter: HOSTILE[value]}
     with pytest.raises((TypeError, ValueError, FileError)) as error:
-        convert(**{"src": model, "dst": tmp_path / "y.safetensors", parameter: HOSTILE[value]}, to="float8_e4m3fn")
+        convert(paths["src"], paths["dst"], to="float8_e4m3fn")
     assert "\n" not in str(error.value)
     assert list(everything(tmp_path)) == ["x.safetensors"]
 

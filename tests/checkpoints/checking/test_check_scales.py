@@ -64,8 +64,8 @@ SPOILT: dict[str, tuple[Model, Callable[[Tensors], object], str, str, str]] = {
                                      f"has 1 {text} among {size} scales")
        for value, text in ((np.nan, "NaN"), (np.inf, "infinite"), (-1.0, "negative"), (-0.0, "negative"))
        for model, name, size in ((deepseek, "weight_scale_inv", 4), (channel, "weight_scale", 192))},
-    **{f"a scale of inputs, {value}": (modelopt, lambda t, value=value: t.update(
-        {f"{UP}.input_scale": np.array(value, np.float32)}), "values", f"{UP}.input_scale", "")
+    **{f"a scale of inputs, {value}": (modelopt, replaced(f"{UP}.input_scale", (), value), "values",
+                                       f"{UP}.input_scale", "")
        for value in (np.nan, np.inf, -1, 0)},
     **{f"codes, {model.__name__}": (model, replaced(f"{UP}.weight", [(0, 0), (191, 255)], np.nan), "values",
                                     f"{UP}.weight", f"has 2 NaN among {192 * 256} codes")
