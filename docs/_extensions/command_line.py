@@ -71,7 +71,7 @@ class CommandLine(SphinxDirective):
         """Return the sections."""
         from lowprec.cli.command_line import _parser
 
-        return [self._section(command) for command in commands_of(_parser())]
+        return [self._section(command) for command in commands_of(_parser(""))]
 
     def _section(self, command: Command) -> nodes.section:
         section = nodes.section(ids=[nodes.make_id(command.name)])
