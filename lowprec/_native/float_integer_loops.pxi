@@ -51,7 +51,7 @@ cdef void truncate32_to8(
 cdef void truncate32_to64(
     const uint32_t *s, uint64_t *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
 ) noexcept nogil:
-    # All 64 bits are those of the target. No block goes by float64: few machines have vectors from it to int64.
+    # All 64 bits are those of the target. Blocks beyond int32 shift the significands of float64, as `truncate64` does.
     cdef params_t p = params[0]
     cdef uint32_t outside
     cdef Py_ssize_t length = block_length(sizeof(s[0]), sizeof(d[0]))
