@@ -352,8 +352,18 @@ BY_COLUMNS = [
 ]
 """Chains with scales whose loops of vectors also go down a few rows at a time, where rows have the same scales."""
 
-BAND = 6
-"""So many rows: the scales of a group of columns are read, and prepared, once for all of them."""
+
+
+def band_of(chain: tuple[str, ...]) -> int:
+    """Return how many rows go through a loop by columns at once.
+
+    What quotients need of the scales of a group of columns is then prepared once for all of them. Products need nothing,
+    and are faster in the order of memory.
+    """
+    if "dequantize" in chain:
+        return 1
+    return 4 if words(chain)[0] == U32 else 6
+
 
 TABLES = [("bytes", U8, U8), ("words", U8, U16), ("floats", U8, U32), ("bfloat16", U16, U8)]
 """Kinds of tables of VBMI: the words that are looked up, and what is found."""
