@@ -188,7 +188,7 @@ cdef void run_tiles(
         start += count
 
 
-include "large_outputs.pxi"
+include "streamed_outputs.pxi"
 
 
 cdef void run_chunk(
