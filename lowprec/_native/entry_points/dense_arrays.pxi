@@ -1,10 +1,9 @@
 # Running a program on dense memory, in chunks over threads. Whether its loops prefetch: not in the cache, where that is
-# only work; beyond, as the first large conversion finds faster.
+# only work; beyond, as the first large conversion into pages that are there finds faster. New pages come by the cache.
 
 cdef extern from "memory_speed.h" nogil:
     Py_ssize_t lp_l2_size() noexcept
     int64_t lp_nanoseconds() noexcept
-    void lp_touch_pages(uint8_t *output, Py_ssize_t nbytes) noexcept
 
 cdef enum:
     NOT_MEASURED = -1
@@ -18,15 +17,13 @@ cdef Py_ssize_t cached_bytes = 4 * lp_l2_size()  # up to here nothing is prefetc
 cdef Py_ssize_t measure_prefetch(
     const steps_t *steps, const uint8_t *s, uint8_t *d, const operands_t *operands, bint by_columns,
 ) noexcept nogil:
-    # Convert the first chunks in turn with and without; return how many elements they had. To make new pages takes
-    # longer than to convert, and nothing is prefetched into them: they are made before. A conversion that is in the
-    # cache by chance must not switch it off.
+    # Convert the first chunks in turn with and without; return how many elements they had. The least times are
+    # compared. A conversion that is in the cache by chance must not switch it off.
     cdef int64_t least[2]
     cdef int64_t start
     cdef Py_ssize_t first = 0
     cdef int pair, half, on
     least[0] = least[1] = (<int64_t>1) << 62
-    lp_touch_pages(d, 2 * MEASURED_PAIRS * CHUNK * steps.dst_bits // 8)
     for pair in range(MEASURED_PAIRS):
         for half in range(2):
             on = (pair + half) % 2
@@ -75,7 +72,9 @@ cdef int run_dense(
     streams = streams_output(steps, view, d, n)
     size = chunk_size(n, n_threads)
     with nogil:
-        if prefetch_gains[by_columns] == NOT_MEASURED and nbytes >= MEASURED_BYTES:
+        if prefetch_gains[by_columns] == NOT_MEASURED and nbytes >= MEASURED_BYTES and lp_has_pages(
+            d, n * steps.dst_bits // 8
+        ):
             done = measure_prefetch(steps, s, d, view, by_columns)
             prefetches = prefetch_gains[by_columns]
         if size >= n:  # nothing to share: waking the others would take longer than the work
