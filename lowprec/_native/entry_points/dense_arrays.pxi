@@ -11,11 +11,16 @@ cdef enum:
     MEASURED_BYTES = 1 << 25  # of a conversion, at both ends together, from which it is measured
     HELD = 1024               # elements up to which the lock of the interpreter is kept: to let go of it takes longer
 
-cdef int[2] prefetch_gains = [NOT_MEASURED, NOT_MEASURED]  # of loops in the order of memory, and by columns
+cdef enum:  # kinds of loops that gain each for itself: in the order of memory, the same of 64 bits, several rows at once
+    IN_ORDER
+    IN_ORDER_64
+    BY_COLUMNS
+
+cdef int[3] prefetch_gains = [NOT_MEASURED, NOT_MEASURED, NOT_MEASURED]
 cdef Py_ssize_t cached_bytes = 4 * lp_l2_size()  # up to here nothing is prefetched: the next cache is near enough
 
 cdef Py_ssize_t measure_prefetch(
-    const steps_t *steps, const uint8_t *s, uint8_t *d, const operands_t *operands, bint by_columns,
+    const steps_t *steps, const uint8_t *s, uint8_t *d, const operands_t *operands, int kind,
 ) noexcept nogil:
     # Convert the first chunks in turn with and without; return how many elements they had. The least times are
     # compared. A conversion that is in the cache by chance must not switch it off.
@@ -31,13 +36,13 @@ cdef Py_ssize_t measure_prefetch(
             run_chunk(steps, s, d, first, CHUNK, first + CHUNK, operands, on, False)
             least[on] = min(least[on], lp_nanoseconds() - start)
             first += CHUNK
-    prefetch_gains[by_columns] = least[1] < least[0] + least[0] // 16
+    prefetch_gains[kind] = least[1] < least[0] + least[0] // 16
     return first
 
 
 def prefetch() -> bool | None:
     """Return whether large conversions prefetch; None before the first one, which measures it."""
-    return None if prefetch_gains[0] == NOT_MEASURED else prefetch_gains[0] == 1
+    return None if prefetch_gains[IN_ORDER] == NOT_MEASURED else prefetch_gains[IN_ORDER] == 1
 
 
 cdef int run_dense(
@@ -45,7 +50,8 @@ cdef int run_dense(
 ) except -1:
     cdef Py_ssize_t size, chunks, chunk, start, nbytes
     cdef Py_ssize_t done = 0
-    cdef bint by_columns, prefetches
+    cdef int kind
+    cdef bint prefetches
     cdef bint streams
     cdef const steps_t *steps = &program.steps
     cdef const operands_t *view = NULL
@@ -67,16 +73,16 @@ cdef int run_dense(
         run_chunk(steps, s, d, 0, n, n, view, False, False)
         return 0
     nbytes = n * (steps.src_bits + steps.dst_bits) // 8
-    by_columns = goes_by_columns(steps, view, n)
-    prefetches = nbytes > cached_bytes and prefetch_gains[by_columns] != 0
+    kind = BY_COLUMNS if goes_by_columns(steps, view, n) else IN_ORDER_64 if steps.src_bits == 64 else IN_ORDER
+    prefetches = nbytes > cached_bytes and prefetch_gains[kind] != 0
     streams = streams_output(steps, view, d, n)
     size = chunk_size(n, n_threads)
     with nogil:
-        if prefetch_gains[by_columns] == NOT_MEASURED and nbytes >= MEASURED_BYTES and lp_has_pages(
+        if prefetch_gains[kind] == NOT_MEASURED and nbytes >= MEASURED_BYTES and lp_has_pages(
             d, n * steps.dst_bits // 8
         ):
-            done = measure_prefetch(steps, s, d, view, by_columns)
-            prefetches = prefetch_gains[by_columns]
+            done = measure_prefetch(steps, s, d, view, kind)
+            prefetches = prefetch_gains[kind]
         if size >= n:  # nothing to share: waking the others would take longer than the work
             run_chunk(steps, s, d, done, n - done, n, view, prefetches, streams)
         else:

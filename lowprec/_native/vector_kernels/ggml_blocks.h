@@ -170,21 +170,23 @@ LP_VECTOR uint64_t lp_spread_bits(uint32_t byte) {
     return ((byte & 0x7f) * 0x02040810204081u & 0x0101010101010101u) | (uint64_t)(byte & 0x80) << 49;
 }
 
-/* The codes of a block: of 5 bits, the high ones come first, as those of 32 elements. */
+typedef uint64_t lp_two_words __attribute__((vector_size(16)));
+
+/* The codes of a block, stored 16 at a time, as they will be read; of 5 bits, the high ones come first, as those of 32
+   elements. */
 LP_VECTOR void lp_ggml_codes(int bits, const uint8_t *s, uint8_t *codes) {
-    const uint8_t *pairs = bits == 5 ? s + 4 : s;
-    uint64_t words[4];
+    lp_two_words half[2];
     if (bits == 8) {
         memcpy(codes, s, LP_GGML);
         return;
     }
-    memcpy(words, pairs, sizeof words / 2);
-    for (int i = 0; i < 2; i++) {
-        words[2 + i] = words[i] >> 4 & 0x0f0f0f0f0f0f0f0fu;
-        words[i] &= 0x0f0f0f0f0f0f0f0fu;
-    }
-    for (int i = 0; bits == 5 && i < 4; i++) words[i] |= lp_spread_bits(s[i]) << 4;
-    memcpy(codes, words, sizeof words);
+    memcpy(half, bits == 5 ? s + 4 : s, sizeof half[0]);
+    half[1] = half[0] >> 4 & 0x0f0f0f0f0f0f0f0fu;
+    half[0] &= 0x0f0f0f0f0f0f0f0fu;
+    for (int i = 0; bits == 5 && i < 2; i++)
+        half[i] |= (lp_two_words){lp_spread_bits(s[2 * i]), lp_spread_bits(s[2 * i + 1])} << 4;
+    memcpy(codes, half, sizeof half[0]);
+    memcpy(codes + 16, half + 1, sizeof half[1]);
 }
 
 /* Codes less `zero`, signed ones of 8 bits, times a scale, plus a least value where `adds`. Both are float16, before the
@@ -251,7 +253,7 @@ static ptrdiff_t lp_decode_mxfp4(const uint8_t *s, float *d, ptrdiff_t n) {
         }
         for (ptrdiff_t i = 0; i < LP_GGML_SOME; i += LP_WIDTH) {
             const ptrdiff_t block = i / LP_GGML;
-            const lp_bytes bytes = bytes_load_for_ints(codes + i);
+            const lp_bytes bytes = bytes_join_for_ints(codes + i);
             const lp_bytes plane[2] = {bytes_look_up(r.lower[0], bytes), bytes_look_up(r.lower[1], bytes)};
             const lp_float_group x = lp_floats_of_planes(plane);
             for (int j = 0; j < 4; j++) {
