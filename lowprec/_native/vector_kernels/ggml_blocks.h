@@ -51,11 +51,18 @@ LP_VECTOR void lp_join_halves(const uint8_t *codes, uint8_t *pairs) {
     memcpy(pairs, words, sizeof words / 2);
 }
 
+/* What the blocks after the next LP_LANES have; where there are none, what these have. */
+LP_VECTOR void lp_prefetch_some(const float *s, ptrdiff_t rest) {
+    const float *const later = s + (rest >= 3 * LP_LANES ? 2 * LP_GGML_SOME : 0);
+    for (int i = 0; i < LP_GGML_SOME; i += 16) LP_PREFETCH((const char *)(later + i));
+}
+
 static ptrdiff_t lp_encode_q8_0(const float *s, uint8_t *d, ptrdiff_t n) {
     ptrdiff_t done = 0;
     for (; done + LP_LANES <= n; done += LP_LANES, s += LP_GGML_SOME) {
         lp_ggml_some b;
         lp_ints q[4];
+        lp_prefetch_some(s, n - done);
         lp_ggml_scales(&b, floats_divide(floats_of_bits(lp_largest_of_blocks(LP_GGML, s)), floats_all(127)));
         for (ptrdiff_t i = 0; i < LP_GGML_SOME; i += LP_WIDTH) {
             const ptrdiff_t block = i / LP_GGML;
@@ -107,6 +114,7 @@ static ptrdiff_t lp_encode_q4_0(const float *s, uint8_t *d, ptrdiff_t n) {
     for (; done + LP_LANES <= n; done += LP_LANES, s += LP_GGML_SOME) {
         lp_ggml_some b;
         lp_ints q[4];
+        lp_prefetch_some(s, n - done);
         lp_ggml_scales(&b, floats_divide(lp_extremes(s), floats_all(-8)));
         for (ptrdiff_t i = 0; i < LP_GGML_SOME; i += LP_WIDTH) {
             const ptrdiff_t block = i / LP_GGML;
@@ -142,6 +150,7 @@ static ptrdiff_t lp_encode_mxfp4(const float *s, uint8_t *d, ptrdiff_t n) {
         u32 exponent[LP_LANES];
         lp_block_factors f;
         lp_ggml_some b;
+        lp_prefetch_some(s, n - done);
         floats_store(exponent, floats_of_bits(lp_largest_of_blocks(LP_GGML, s)));
         for (int i = 0; i < LP_LANES; i++) {
             exponent[i] = lp_fp4_exponent(exponent[i]);
