@@ -202,7 +202,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--isa", help="base, v3, v4 or v4_vbmi (default: the best here)")
     parser.add_argument("--median", action="store_true", help="print medians, not minima; both are stored")
     parser.add_argument("--cpu-time", action="store_true", help="count processor time: other work shares the cores")
-    parser.add_argument("--store", action="store_true", help="replace the stored run of this machine's vendor")
+    parser.add_argument("--store", action="store_true", help="replace the stored run of such a machine")
     parser.add_argument("--note", default="", metavar="TEXT", help="is stored, and printed with the table")
     parser.add_argument("--markdown", action="store_true", help="print the tables of the stored runs, and end")
     parser.add_argument("--write-pages", action="store_true", help="put the stored rows into README.md, and end")

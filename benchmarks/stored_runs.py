@@ -158,19 +158,25 @@ def names(folder: Path = FOLDER) -> list[str]:
     return [path.stem for path in sorted(folder.glob("*.json")) if path.stem not in OTHERS]
 
 
-def load(vendor: str, folder: Path = FOLDER) -> dict[str, Any]:
-    """Return the runs of a vendor by the number of elements (a text); empty where none are stored."""
-    path = folder / f"{vendor}.json"
+def name_of(cpu: dict[str, Any]) -> str:
+    """Return the name of the file with the runs of such a machine: of its vendor and generation."""
+    known = str(cpu["generation"]).partition(" (")[0]
+    return re.sub("[^a-z0-9]+", "-", f"{cpu['vendor']} {known}".lower())
+
+
+def load(name: str, folder: Path = FOLDER) -> dict[str, Any]:
+    """Return the runs of a file by the number of elements (a text); empty where none are stored."""
+    path = folder / f"{name}.json"
     runs: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return runs
 
 
 def store(run: dict[str, Any], folder: Path = FOLDER) -> Path:
-    """Replace the stored run of the same vendor and number of elements."""
-    vendor = run["machine"]["vendor"]
-    runs = load(vendor, folder) | {str(run["elements"]): run}
+    """Replace the stored run of the same vendor, generation and number of elements."""
+    name = name_of(run["machine"])
+    runs = load(name, folder) | {str(run["elements"]): run}
     folder.mkdir(exist_ok=True)
-    path = folder / f"{vendor}.json"
+    path = folder / f"{name}.json"
     path.write_text(_json(dict(sorted(runs.items(), key=lambda item: int(item[0]))), 0) + "\n", encoding="utf-8")
     return path
 

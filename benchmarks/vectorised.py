@@ -65,7 +65,7 @@ SCALAR_WITH_VECTORS = {"truncate": 3, "compare_values": 6, "is_finite": 1}
 KNOWN = {
     "base": {**SCALAR, **SCALAR_BELOW_V4, **SCALAR_ON_BASE},
     "v3": {**SCALAR, **SCALAR_BELOW_V4, **SCALAR_WITH_VECTORS},
-    "v4": {**SCALAR, **SCALAR_WITH_VECTORS},
+    "v4": {**SCALAR, **SCALAR_WITH_VECTORS, "int64_to_float32": 2, "uint64_to_float32": 2},  # by 32 bits: dropped
 }
 
 

@@ -352,16 +352,44 @@ BY_COLUMNS = [
 ]
 """Chains with scales whose loops of vectors also go down a few rows at a time, where rows have the same scales."""
 
-BAND = 6
-"""So many rows: the scales of a group of columns are read, and prepared, once for all of them."""
+
+
+def band_of(chain: tuple[str, ...]) -> int:
+    """Return how many rows go through a loop by columns at once.
+
+    What quotients need of the scales of a group of columns is then prepared once for all of them. Products need nothing,
+    and are faster in the order of memory.
+    """
+    if "dequantize" in chain:
+        return 1
+    return 4 if words(chain)[0] == U32 else 6
+
+
+TABLES = [("bytes", U8, U8), ("words", U8, U16), ("floats", U8, U32), ("bfloat16", U16, U8)]
+"""Kinds of tables of VBMI: the words that are looked up, and what is found."""
 
 LOOKED_UP = [
-    chain
-    for chain in (("decode8_to16",), ("decode_ieee8_to16",), *FUSED, *FUSED_SCALED)
-    if {"unpack4", "pack4"}.isdisjoint(chain)
-    and (words(chain) == (U8, U16) or (chain[0] == "decode_upper16" and chain[-1] in ("divide_encode8", "encode8")))
+    ("decode8",),
+    ("decode_ieee8",),
+    ("decode8_to16",),
+    ("decode_ieee8_to16",),
+    *(
+        chain
+        for chain in (*FUSED, *FUSED_SCALED)
+        if {"unpack4", "pack4"}.isdisjoint(chain)
+        and (
+            words(chain) in ((U8, U8), (U8, U16))
+            or (chain[0] == "decode_upper16" and chain[-1] in ("divide_encode8", "encode8"))
+        )
+    ),
 ]
-"""Chains with a loop by tables of VBMI: from 8 bits to 16, and from bfloat16 by one scale to floats of 8 bits."""
+"""Chains with a loop by tables: from 8 bits to 8, 16 or 32, and from bfloat16 by one scale to floats of 8 bits."""
+
+
+def table_of(chain: tuple[str, ...]) -> str:
+    """Return the kind of the table of such a chain."""
+    return next(kind for kind, *ends in TABLES if tuple(ends) == words(chain))
+
 
 PACKING = [name for name in MOVING if "pack" in name]
 RANDOM_VECTORS = [name for name, ends in RANDOM.items() if ends[0] == U32]

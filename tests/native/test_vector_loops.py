@@ -68,9 +68,12 @@ def test_enough_elements_for_tables_of_vbmi(fmt: Format) -> None:
     """Every code and every bfloat16, more of them than fill groups, by scales of all kinds."""
     codes = np.resize(np.arange(256, dtype=np.uint8), 8192 + 77) & np.uint8(fmt.code_mask)
     every = np.resize(np.arange(1 << 16, dtype=np.uint16), (1 << 16) + 8192 + 77).view(ml_dtypes.bfloat16)
-    for wide in ("bfloat16", "float16"):
+    for other in (fmt for fmt in NARROW if fmt.bits == 8):
+        with np.errstate(all="ignore"):
+            same(in_every_tier(lp.cast, codes, other, source=fmt), other.name)
+    for wide in WIDE:
         same(in_every_tier(lp.decode, codes, fmt, to=wide), wide)
-        if fmt.name not in SCALED:
+        if fmt.name not in SCALED or wide == "float32":
             continue
         for scale in (1, 0.0137, -2.5, 3e30, 1e-40, np.inf, np.nan, 0):
             options = {"source": fmt, "output_dtype": wide}
@@ -84,6 +87,27 @@ def test_enough_elements_for_tables_of_vbmi(fmt: Format) -> None:
                 with np.errstate(all="ignore"):
                     found = in_every_tier(lp.quantize_linear, every, np.float32(scale), **options)
                 same(found, f"{precision}, {saturate}, {scale}")
+
+
+def test_tables_are_those_of_their_call() -> None:
+    """A thread keeps a table: another format, scale or zero point needs another one, and so does a call in between."""
+    codes = np.resize(np.arange(256, dtype=np.uint8), 1 << 14)
+    scales = [np.float32(scale) for scale in (0.5, 3, 0.5, -2)]
+    zeros: list[Any] = [None, np.uint8(7), np.uint8(0), np.uint8(255), None]
+    calls: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
+        (lp.dequantize_linear, (codes, scale, zero), {"output_dtype": wide})
+        for scale, zero, wide in itertools.product(scales, zeros, ("bfloat16", "float16"))
+    ]
+    every = np.arange(1 << 16, dtype=np.uint16).view(ml_dtypes.bfloat16)
+    calls += [
+        (lp.quantize_linear, (every, scale), {"output_dtype": name})
+        for name, scale in itertools.product(("float8_e4m3fn", "float8_e5m2"), scales)
+    ]
+    for name in SCALED:
+        calls += [(lp.decode, (codes, name), {"to": "float32"}), (lp.cast, (codes, "float8_e5m2"), {"source": name})]
+    with np.errstate(all="ignore"):
+        for call, arguments, options in calls + calls[::-1]:
+            same(in_every_tier(call, *arguments, **options), f"{arguments[1:]}, {options}")
 
 
 def near_codes(fmt: Format) -> np.ndarray:

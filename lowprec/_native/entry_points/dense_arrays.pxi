@@ -1,5 +1,5 @@
 # Running a program on dense memory, in chunks over threads. Whether its loops prefetch: not in the cache, where that is
-# only work; beyond, as the first large conversion finds faster.
+# only work; beyond, as the first large conversion into pages that are there finds faster. New pages come by the cache.
 
 cdef extern from "memory_speed.h" nogil:
     Py_ssize_t lp_l2_size() noexcept
@@ -11,15 +11,19 @@ cdef enum:
     MEASURED_BYTES = 1 << 25  # of a conversion, at both ends together, from which it is measured
     HELD = 1024               # elements up to which the lock of the interpreter is kept: to let go of it takes longer
 
-cdef int prefetch_gains = NOT_MEASURED
+cdef enum:  # kinds of loops that gain each for itself: in the order of memory, the same of 64 bits, several rows at once
+    IN_ORDER
+    IN_ORDER_64
+    BY_COLUMNS
+
+cdef int[3] prefetch_gains = [NOT_MEASURED, NOT_MEASURED, NOT_MEASURED]
 cdef Py_ssize_t cached_bytes = 4 * lp_l2_size()  # up to here nothing is prefetched: the next cache is near enough
 
 cdef Py_ssize_t measure_prefetch(
-    const steps_t *steps, const uint8_t *s, uint8_t *d, const operands_t *operands,
+    const steps_t *steps, const uint8_t *s, uint8_t *d, const operands_t *operands, int kind,
 ) noexcept nogil:
     # Convert the first chunks in turn with and without; return how many elements they had. The least times are
-    # compared, as a chunk may meet new pages. A conversion that is in the cache by chance must not switch it off.
-    global prefetch_gains
+    # compared. A conversion that is in the cache by chance must not switch it off.
     cdef int64_t least[2]
     cdef int64_t start
     cdef Py_ssize_t first = 0
@@ -32,13 +36,13 @@ cdef Py_ssize_t measure_prefetch(
             run_chunk(steps, s, d, first, CHUNK, first + CHUNK, operands, on, False)
             least[on] = min(least[on], lp_nanoseconds() - start)
             first += CHUNK
-    prefetch_gains = least[1] < least[0] + least[0] // 16
+    prefetch_gains[kind] = least[1] < least[0] + least[0] // 16
     return first
 
 
 def prefetch() -> bool | None:
     """Return whether large conversions prefetch; None before the first one, which measures it."""
-    return None if prefetch_gains == NOT_MEASURED else prefetch_gains == 1
+    return None if prefetch_gains[IN_ORDER] == NOT_MEASURED else prefetch_gains[IN_ORDER] == 1
 
 
 cdef int run_dense(
@@ -46,6 +50,7 @@ cdef int run_dense(
 ) except -1:
     cdef Py_ssize_t size, chunks, chunk, start, nbytes
     cdef Py_ssize_t done = 0
+    cdef int kind
     cdef bint prefetches
     cdef bint streams
     cdef const steps_t *steps = &program.steps
@@ -68,13 +73,16 @@ cdef int run_dense(
         run_chunk(steps, s, d, 0, n, n, view, False, False)
         return 0
     nbytes = n * (steps.src_bits + steps.dst_bits) // 8
-    prefetches = nbytes > cached_bytes and prefetch_gains != 0
+    kind = BY_COLUMNS if goes_by_columns(steps, view, n) else IN_ORDER_64 if steps.src_bits == 64 else IN_ORDER
+    prefetches = nbytes > cached_bytes and prefetch_gains[kind] != 0
     streams = streams_output(steps, view, d, n)
     size = chunk_size(n, n_threads)
     with nogil:
-        if prefetch_gains == NOT_MEASURED and nbytes >= MEASURED_BYTES:
-            done = measure_prefetch(steps, s, d, view)
-            prefetches = prefetch_gains
+        if prefetch_gains[kind] == NOT_MEASURED and nbytes >= MEASURED_BYTES and lp_has_pages(
+            d, n * steps.dst_bits // 8
+        ):
+            done = measure_prefetch(steps, s, d, view, kind)
+            prefetches = prefetch_gains[kind]
         if size >= n:  # nothing to share: waking the others would take longer than the work
             run_chunk(steps, s, d, done, n - done, n, view, prefetches, streams)
         else:

@@ -81,6 +81,16 @@ cdef Py_ssize_t rows_of_columns(const operands_t *o, const place_t *at, Py_ssize
     return rows if scales.columns % GROUP == 0 else 0
 
 
+cdef inline bint goes_by_columns(const steps_t *steps, const operands_t *operands, Py_ssize_t n) noexcept nogil:
+    # Whether the first rows, and so most, have a loop that converts several at once.
+    cdef place_t at
+    cdef scales_t scales
+    if operands == NULL or steps.fused == NO_LOOP or fused_scale_loops[SCALE_COLUMNS][steps.fused] == NULL:
+        return False
+    at = place_of(operands, 0)
+    return rows_of_columns(operands, &at, n, &scales) > 1
+
+
 cdef void run_scaled(
     const steps_t *steps, const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, remaining_t remaining,
     const operands_t *operands,
@@ -178,7 +188,7 @@ cdef void run_tiles(
         start += count
 
 
-include "large_outputs.pxi"
+include "streamed_outputs.pxi"
 
 
 cdef void run_chunk(

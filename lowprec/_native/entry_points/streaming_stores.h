@@ -7,25 +7,12 @@
 
 #if defined(__SSE2__) && defined(__linux__)
 #include <emmintrin.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* Bytes; 0 where the system does not say. */
 static ptrdiff_t lp_last_cache_size(void) {
     const long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
     return size > 0 ? size : 0;
-}
-
-/* Whether the pages of an output are in memory, at three places: the kernel clears a new page through the caches, and
-   ordinary stores find it there. */
-static int lp_has_pages(const void *output, ptrdiff_t bytes) {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    for (int i = 0; i < 3; i++) {
-        const uintptr_t place = ((uintptr_t)output + (uintptr_t)(bytes - 1) / 2 * (uintptr_t)i) & ~(page - 1);
-        unsigned char resident = 0;
-        if (mincore((void *)place, page, &resident) != 0 || !(resident & 1)) return 0;
-    }
-    return 1;
 }
 
 /* Whole lines; both sides begin with one. */
@@ -45,7 +32,6 @@ static void lp_stream_end(void) { _mm_sfence(); }
 #else
 #include <string.h>
 static ptrdiff_t lp_last_cache_size(void) { return 0; }
-static int lp_has_pages(const void *output, ptrdiff_t bytes) { (void)output, (void)bytes; return 0; }
 static void lp_stream(void *to, const void *from, ptrdiff_t bytes) { memcpy(to, from, (size_t)bytes); }
 static void lp_stream_end(void) {}
 #endif

@@ -203,7 +203,13 @@ LP_VECTOR void ints_store_24_bits(uint8_t *d, lp_ints x) {
 
 /* Bytes of which words, or integers, will be made, in an order for that. */
 #define bytes_load_for_words(s) _mm256_permute4x64_epi64(bits_load(s), 0xd8)
-#define bytes_load_for_ints(s) _mm256_permutevar8x32_epi32(bits_load(s), _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7))
+#define bytes_order_for_ints(x) _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7))
+#define bytes_load_for_ints(s) bytes_order_for_ints(bits_load(s))
+/* The same of bytes that were stored just before, 16 at a time: the machine forwards no more than one store. */
+LP_VECTOR lp_bytes bytes_join_for_ints(const uint8_t *s) {
+    const __m128i first = _mm_loadu_si128((const __m128i *)s), second = _mm_loadu_si128((const __m128i *)(s + 16));
+    return bytes_order_for_ints(_mm256_set_m128i(second, first));
+}
 LP_VECTOR __m256i bytes_of_pairs(__m128i pairs) {
     const __m256i words = _mm256_cvtepu8_epi16(pairs);
     return _mm256_and_si256(_mm256_or_si256(words, _mm256_slli_epi16(words, 4)), _mm256_set1_epi8(15));

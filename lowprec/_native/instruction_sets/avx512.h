@@ -196,6 +196,12 @@ LP_VECTOR void ints_store_24_bits(uint8_t *d, lp_ints x) {
 #define words_for_halves(x) _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), x)
 #define bytes_load_for_words(s) words_for_halves(bits_load(s))
 #define bytes_load_for_ints(s) bytes_in_order_of_lanes(bits_load(s))
+LP_VECTOR lp_bytes bytes_join_for_ints(const uint8_t *s) {
+    __m512i x = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)s));
+    x = _mm512_inserti32x4(x, _mm_loadu_si128((const __m128i *)(s + 16)), 1);
+    x = _mm512_inserti32x4(x, _mm_loadu_si128((const __m128i *)(s + 32)), 2);
+    return bytes_in_order_of_lanes(_mm512_inserti32x4(x, _mm_loadu_si128((const __m128i *)(s + 48)), 3));
+}
 LP_VECTOR __m512i bytes_of_pairs(__m256i pairs) {
     const __m512i words = _mm512_cvtepu8_epi16(pairs);
     return _mm512_and_si512(_mm512_or_si512(words, _mm512_slli_epi16(words, 4)), _mm512_set1_epi8(15));

@@ -168,6 +168,7 @@ LP_VECTOR void ints_store_24_bits(uint8_t *d, lp_ints x) {
 
 #define bytes_load_for_words(s) bytes_load(s)
 #define bytes_load_for_ints(s) bytes_load(s)
+#define bytes_join_for_ints(s) bytes_load(s)
 LP_VECTOR lp_bytes bytes_load_pairs(const uint8_t *s) {
     const uint8x8_t pairs = vld1_u8(s), lower = vand_u8(pairs, vdup_n_u8(15)), upper = vshr_n_u8(pairs, 4);
     return vcombine_u8(vzip1_u8(lower, upper), vzip2_u8(lower, upper));

@@ -51,11 +51,18 @@ LP_VECTOR void lp_join_halves(const uint8_t *codes, uint8_t *pairs) {
     memcpy(pairs, words, sizeof words / 2);
 }
 
+/* What the blocks after the next LP_LANES have; where there are none, what these have. */
+LP_VECTOR void lp_prefetch_some(const float *s, ptrdiff_t rest) {
+    const float *const later = s + (rest >= 3 * LP_LANES ? 2 * LP_GGML_SOME : 0);
+    for (int i = 0; i < LP_GGML_SOME; i += 16) LP_PREFETCH((const char *)(later + i));
+}
+
 static ptrdiff_t lp_encode_q8_0(const float *s, uint8_t *d, ptrdiff_t n) {
     ptrdiff_t done = 0;
     for (; done + LP_LANES <= n; done += LP_LANES, s += LP_GGML_SOME) {
         lp_ggml_some b;
         lp_ints q[4];
+        lp_prefetch_some(s, n - done);
         lp_ggml_scales(&b, floats_divide(floats_of_bits(lp_largest_of_blocks(LP_GGML, s)), floats_all(127)));
         for (ptrdiff_t i = 0; i < LP_GGML_SOME; i += LP_WIDTH) {
             const ptrdiff_t block = i / LP_GGML;
@@ -107,6 +114,7 @@ static ptrdiff_t lp_encode_q4_0(const float *s, uint8_t *d, ptrdiff_t n) {
     for (; done + LP_LANES <= n; done += LP_LANES, s += LP_GGML_SOME) {
         lp_ggml_some b;
         lp_ints q[4];
+        lp_prefetch_some(s, n - done);
         lp_ggml_scales(&b, floats_divide(lp_extremes(s), floats_all(-8)));
         for (ptrdiff_t i = 0; i < LP_GGML_SOME; i += LP_WIDTH) {
             const ptrdiff_t block = i / LP_GGML;
@@ -142,6 +150,7 @@ static ptrdiff_t lp_encode_mxfp4(const float *s, uint8_t *d, ptrdiff_t n) {
         u32 exponent[LP_LANES];
         lp_block_factors f;
         lp_ggml_some b;
+        lp_prefetch_some(s, n - done);
         floats_store(exponent, floats_of_bits(lp_largest_of_blocks(LP_GGML, s)));
         for (int i = 0; i < LP_LANES; i++) {
             exponent[i] = lp_fp4_exponent(exponent[i]);
@@ -170,21 +179,23 @@ LP_VECTOR uint64_t lp_spread_bits(uint32_t byte) {
     return ((byte & 0x7f) * 0x02040810204081u & 0x0101010101010101u) | (uint64_t)(byte & 0x80) << 49;
 }
 
-/* The codes of a block: of 5 bits, the high ones come first, as those of 32 elements. */
+typedef uint64_t lp_two_words __attribute__((vector_size(16)));
+
+/* The codes of a block, stored 16 at a time, as they will be read; of 5 bits, the high ones come first, as those of 32
+   elements. */
 LP_VECTOR void lp_ggml_codes(int bits, const uint8_t *s, uint8_t *codes) {
-    const uint8_t *pairs = bits == 5 ? s + 4 : s;
-    uint64_t words[4];
+    lp_two_words half[2];
     if (bits == 8) {
         memcpy(codes, s, LP_GGML);
         return;
     }
-    memcpy(words, pairs, sizeof words / 2);
-    for (int i = 0; i < 2; i++) {
-        words[2 + i] = words[i] >> 4 & 0x0f0f0f0f0f0f0f0fu;
-        words[i] &= 0x0f0f0f0f0f0f0f0fu;
-    }
-    for (int i = 0; bits == 5 && i < 4; i++) words[i] |= lp_spread_bits(s[i]) << 4;
-    memcpy(codes, words, sizeof words);
+    memcpy(half, bits == 5 ? s + 4 : s, sizeof half[0]);
+    half[1] = half[0] >> 4 & 0x0f0f0f0f0f0f0f0fu;
+    half[0] &= 0x0f0f0f0f0f0f0f0fu;
+    for (int i = 0; bits == 5 && i < 2; i++)
+        half[i] |= (lp_two_words){lp_spread_bits(s[2 * i]), lp_spread_bits(s[2 * i + 1])} << 4;
+    memcpy(codes, half, sizeof half[0]);
+    memcpy(codes + 16, half + 1, sizeof half[1]);
 }
 
 /* Codes less `zero`, signed ones of 8 bits, times a scale, plus a least value where `adds`. Both are float16, before the
@@ -251,7 +262,7 @@ static ptrdiff_t lp_decode_mxfp4(const uint8_t *s, float *d, ptrdiff_t n) {
         }
         for (ptrdiff_t i = 0; i < LP_GGML_SOME; i += LP_WIDTH) {
             const ptrdiff_t block = i / LP_GGML;
-            const lp_bytes bytes = bytes_load_for_ints(codes + i);
+            const lp_bytes bytes = bytes_join_for_ints(codes + i);
             const lp_bytes plane[2] = {bytes_look_up(r.lower[0], bytes), bytes_look_up(r.lower[1], bytes)};
             const lp_float_group x = lp_floats_of_planes(plane);
             for (int j = 0; j < 4; j++) {

@@ -39,6 +39,14 @@ LP_VECTOR void lp_split_reciprocal(float scale, float reciprocal, float *high, f
     *low = __builtin_fmaf(rest, reciprocal, rest * (rest * reciprocal));
     *limit = scale * LP_FAR;
 }
+LP_VECTOR lp_split lp_split_floats(lp_floats scale, lp_floats reciprocal) {
+    const lp_floats rest = floats_subtract_product(floats_all(1), reciprocal, scale);
+    const lp_floats square = floats_multiply(rest, floats_multiply(rest, reciprocal));
+    const lp_split split = {
+        reciprocal, floats_multiply_add(rest, reciprocal, square), floats_multiply(scale, floats_all(LP_FAR))
+    };
+    return split;
+}
 
 LP_VECTOR void lp_scaling_of(
     lp_scaling *f, int mode, int divides, const void *scale, const void *zero, const float *reciprocal,
@@ -77,12 +85,8 @@ LP_VECTOR void lp_prepare_columns(lp_scaling *f, int divides, ptrdiff_t at) {
         f->scale_of[j] = floats_load(f->scale + at + LP_LANES * j);
         f->zero_of[j] = f->zero ? floats_load(f->zero + at + LP_LANES * j) : floats_all(0);
         if (divides) {
-            const lp_floats scale = f->scale_of[j], reciprocal = floats_load(f->reciprocal + at + LP_LANES * j);
-            const lp_floats rest = floats_subtract_product(floats_all(1), reciprocal, scale);
-            const lp_floats square = floats_multiply(rest, floats_multiply(rest, reciprocal));
-            f->reciprocal_of[j] = f->split_of[j].high = reciprocal;
-            f->split_of[j].low = floats_multiply_add(rest, reciprocal, square);
-            f->split_of[j].limit = floats_multiply(scale, floats_all(LP_FAR));
+            f->reciprocal_of[j] = floats_load(f->reciprocal + at + LP_LANES * j);
+            f->split_of[j] = lp_split_floats(f->scale_of[j], f->reciprocal_of[j]);
         }
     }
 }
@@ -91,12 +95,25 @@ LP_VECTOR void lp_prepare_columns(lp_scaling *f, int divides, ptrdiff_t at) {
 LP_VECTOR void lp_prepare_scales(lp_scaling *f, int divides, ptrdiff_t at, ptrdiff_t n) {
     f->first = (f->offset + at) >> f->shift;
     const ptrdiff_t count = ((f->offset + at + n - 1) >> f->shift) - f->first + 1;
-    f->finite = f->zero == NULL;
-    for (ptrdiff_t i = 0; i < count; i++) {
-        const float scale = f->scale[f->first + i];
-        if (divides) lp_split_reciprocal(scale, f->reciprocal[f->first + i], f->high + i, f->low + i, f->limit + i);
-        else f->finite &= lp_is_finite(scale);
+    const float *scale = f->scale + f->first, *reciprocal = divides ? f->reciprocal + f->first : NULL;
+    int others = f->zero != NULL;
+    ptrdiff_t i = 0;
+    for (; i + LP_LANES <= count; i += LP_LANES) {
+        const lp_floats x = floats_load(scale + i);
+        if (divides) {
+            const lp_split split = lp_split_floats(x, floats_load(reciprocal + i));
+            floats_store(f->high + i, split.high);
+            floats_store(f->low + i, split.low);
+            floats_store(f->limit + i, split.limit);
+        } else {
+            others |= ints_any(floats_are_0_inf_nan(x));
+        }
     }
+    for (; i < count; i++) {
+        if (divides) lp_split_reciprocal(scale[i], reciprocal[i], f->high + i, f->low + i, f->limit + i);
+        else others |= !lp_is_finite(scale[i]);
+    }
+    f->finite = !others;
 }
 
 /* Of vector j of the group that begins with element `at`. A run begins with a multiple of 16 elements: vectors of fewer

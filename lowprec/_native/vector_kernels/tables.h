@@ -1,8 +1,8 @@
 /* Codes looked up in tables that another loop made: where the machine has tables of 128 bytes.
 
-   What has 8 bits becomes 16 by a table of all 256. What is bfloat16 and becomes a float of 8 bits needs fewer than all
-   65,536: a table of 128 for each exponent whose results are subnormal, and one for all others, whose codes are those
-   of the one before and a step more. */
+   What has 8 bits becomes 8, 16 or 32 by a table of all 256. What is bfloat16 and becomes a float of 8 bits needs fewer
+   than all 65,536: a table of 128 for each exponent whose results are subnormal, and one for all others, whose codes are
+   those of the one before and a step more. A thread keeps the last table of each kind. */
 #pragma once
 #include "vector_kernels/cast.h"
 
@@ -14,14 +14,81 @@ enum { LP_SAMPLES = 11 * 128 }; /* of bfloat16: at most six tables, four exponen
 #if LP_TABLES
 #include "instruction_sets/avx512_vbmi.h"
 
+/* What a table was made for: a loop, its parameters, the scale and the zero point that all elements share. */
+typedef struct {
+    const void *loop;
+    params_t params;
+    u32 scale, zero;
+    int has_zero;
+} lp_table_key;
+
+/* Whether the key is that of these, which become its own. */
+LP_VECTOR int lp_is_key_of(
+    lp_table_key *key, const void *loop, const params_t *p, const void *scale, const void *zero
+) {
+    u32 its_scale = 0, its_zero = 0;
+    if (scale) memcpy(&its_scale, scale, sizeof its_scale);
+    if (zero) memcpy(&its_zero, zero, sizeof its_zero);
+    if (key->loop == loop && key->scale == its_scale && key->zero == its_zero && key->has_zero == (zero != NULL)
+        && memcmp(&key->params, p, sizeof *p) == 0) return 1;
+    key->loop = loop;
+    key->params = *p;
+    key->scale = its_scale;
+    key->zero = its_zero;
+    key->has_zero = zero != NULL;
+    return 0;
+}
+
+/* `is_made`: the table that this thread keeps is the one of these; if not, the caller makes it. */
+#define LP_KEPT_TABLE(KIND)                                                                                            \
+    LP_VECTOR lp_##KIND##_table *lp_kept_##KIND##_table(                                                               \
+        const void *loop, const params_t *p, const void *scale, const void *zero, int *is_made                         \
+    ) {                                                                                                                \
+        static LP_OF_THREAD struct { lp_table_key key; lp_##KIND##_table table; } kept;                                \
+        *is_made = lp_is_key_of(&kept.key, loop, p, scale, zero);                                                      \
+        return &kept.table;                                                                                            \
+    }
+
+/* ---- to 8 bits --------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    lp_table128 half[2]; /* of codes below 128, and from there on */
+    int usable;
+} lp_bytes_table;
+LP_KEPT_TABLE(bytes)
+
+LP_VBMI static int lp_make_bytes_table(const uint8_t values[256], lp_bytes_table *table) {
+    for (int j = 0; j < 2; j++) table128_load(table->half[j], values + 128 * j);
+    return 1;
+}
+
+/* n: a multiple of LP_WIDTH; below as well. */
+LP_VBMI static void lp_look_up_bytes(
+    const lp_bytes_table *in_memory, const uint8_t *s, uint8_t *d, ptrdiff_t n, ptrdiff_t s_ahead, ptrdiff_t d_ahead
+) {
+    const lp_bytes_table table = *in_memory; /* which no store of the loop changes */
+    for (ptrdiff_t at = 0; at < n; at += LP_WIDTH) {
+        const lp_bytes code = bytes_load(s + at), lower = bytes_look_up_128(table.half[0], code);
+        const lp_bytes upper = bytes_look_up_128(table.half[1], code);
+        LP_PREFETCH((const char *)(s + at) + s_ahead);
+        LP_PREFETCH((const char *)(d + at) + d_ahead);
+        bits_store(d + at, bytes_select(bytes_are_negative(code), upper, lower));
+    }
+}
+
+/* ---- to 16 bits, and to float32 whose lower 16 bits are 0 -------------------------------------------------------- */
+
 enum { LP_ANY_WORDS, LP_SIGNED_WORDS, LP_ODD_WORDS };
 typedef struct {
     lp_table128 low[2], high[2]; /* bytes of the values of codes below 128 and from there on */
     int kind; /* the latter are those of code - 128, or of 256 - code but for 128, with another first bit; or any */
     uint8_t least_low, least_high; /* of code 128 */
-} lp_word_table;
+    int usable;
+} lp_words_table, lp_floats_table;
+LP_KEPT_TABLE(words)
+LP_KEPT_TABLE(floats)
 
-LP_VBMI static void lp_make_word_table(const u16 values[256], lp_word_table *table) {
+LP_VBMI static int lp_make_words_table(const u16 values[256], lp_words_table *table) {
     uint8_t low[256], high[256];
     int is_signed = 1, is_odd = 1;
     for (int i = 0; i < 256; i++) {
@@ -39,16 +106,27 @@ LP_VBMI static void lp_make_word_table(const u16 values[256], lp_word_table *tab
         table128_load(table->low[j], low + 128 * j);
         table128_load(table->high[j], high + 128 * j);
     }
+    return 1;
 }
 
-LP_TABLED void lp_look_up_words_by(
-    int kind, const lp_word_table *in_memory, const uint8_t *s, u16 *d, ptrdiff_t n, ptrdiff_t s_ahead,
+LP_VBMI static int lp_make_floats_table(const u32 values[256], lp_floats_table *table) {
+    u16 upper[256];
+    u32 rest = 0;
+    for (int i = 0; i < 256; i++) {
+        upper[i] = (u16)(values[i] >> 16);
+        rest |= values[i] & 0xffff;
+    }
+    return lp_make_words_table(upper, table) && rest == 0;
+}
+
+LP_TABLED void lp_look_up_by(
+    int kind, int bits, const lp_words_table *in_memory, const uint8_t *s, char *d, ptrdiff_t n, ptrdiff_t s_ahead,
     ptrdiff_t d_ahead
 ) {
-    const lp_word_table table = *in_memory; /* which no store of the loop changes */
-    for (ptrdiff_t at = 0; at < n; at += LP_WIDTH) {
-        lp_words x[2];
-        const lp_bytes code = bytes_load_for_words(s + at);
+    const lp_words_table table = *in_memory;
+    for (ptrdiff_t at = 0; at < n; at += LP_WIDTH, d += LP_WIDTH * bits / 8) {
+        __m512i x[4];
+        const lp_bytes code = bits == 16 ? bytes_load_for_words(s + at) : bytes_load_for_ints(s + at);
         const lp_bytes index = kind == LP_ODD_WORDS ? bytes_absolute(code) : code;
         lp_bytes low = bytes_look_up_128(table.low[0], index), high = bytes_look_up_128(table.high[0], index);
         if (kind == LP_ANY_WORDS) {
@@ -63,38 +141,38 @@ LP_TABLED void lp_look_up_words_by(
             low = bytes_select(least, bytes_all(table.least_low), low);
             high = bytes_select(least, bytes_all(table.least_high), high);
         }
-        words_of_planes(low, high, x);
+        if (bits == 16) words_of_planes(low, high, x);
+        else ints_of_planes(words_all(0), low, high, x);
         LP_PREFETCH((const char *)(s + at) + s_ahead);
-        for (int j = 0; j < 2; j++) {
-            LP_PREFETCH((const char *)(d + at + 32 * j) + d_ahead);
-            bits_store(d + at + 32 * j, x[j]);
+        for (int j = 0; j < bits / 8; j++) {
+            LP_PREFETCH(d + 64 * j + d_ahead);
+            bits_store(d + 64 * j, x[j]);
         }
     }
 }
-/* n: a multiple of LP_WIDTH. */
 LP_VBMI static void lp_look_up_words(
-    const lp_word_table *table, const uint8_t *s, u16 *d, ptrdiff_t n, ptrdiff_t s_ahead, ptrdiff_t d_ahead
+    const lp_words_table *table, const uint8_t *s, u16 *d, ptrdiff_t n, ptrdiff_t s_ahead, ptrdiff_t d_ahead
 ) {
-    if (table->kind == LP_SIGNED_WORDS) lp_look_up_words_by(LP_SIGNED_WORDS, table, s, d, n, s_ahead, d_ahead);
-    else if (table->kind == LP_ODD_WORDS) lp_look_up_words_by(LP_ODD_WORDS, table, s, d, n, s_ahead, d_ahead);
-    else lp_look_up_words_by(LP_ANY_WORDS, table, s, d, n, s_ahead, d_ahead);
+    if (table->kind == LP_SIGNED_WORDS) lp_look_up_by(LP_SIGNED_WORDS, 16, table, s, (char *)d, n, s_ahead, d_ahead);
+    else if (table->kind == LP_ODD_WORDS) lp_look_up_by(LP_ODD_WORDS, 16, table, s, (char *)d, n, s_ahead, d_ahead);
+    else lp_look_up_by(LP_ANY_WORDS, 16, table, s, (char *)d, n, s_ahead, d_ahead);
+}
+LP_VBMI static void lp_look_up_floats(
+    const lp_floats_table *table, const uint8_t *s, u32 *d, ptrdiff_t n, ptrdiff_t s_ahead, ptrdiff_t d_ahead
+) {
+    if (table->kind == LP_SIGNED_WORDS) lp_look_up_by(LP_SIGNED_WORDS, 32, table, s, (char *)d, n, s_ahead, d_ahead);
+    else lp_look_up_by(LP_ANY_WORDS, 32, table, s, (char *)d, n, s_ahead, d_ahead);
 }
 
-/* The table of a loop without scales; `is_made`: this thread made it last. */
-LP_VECTOR lp_word_table *lp_kept_word_table(const void *loop, const params_t *p, int *is_made) {
-    static LP_OF_THREAD struct { const void *loop; params_t params; lp_word_table table; } kept;
-    *is_made = kept.loop == loop && memcmp(&kept.params, p, sizeof *p) == 0;
-    kept.loop = loop;
-    kept.params = *p;
-    return &kept.table;
-}
+/* ---- from bfloat16, to 8 bits ------------------------------------------------------------------------------------ */
 
 typedef struct {
     lp_table128 subnormal[5], normal;
     lp_bytes exponent[5], first, first_normal, steps, largest;
     u8 infinity, nan;
-    int mantissa_bits;
+    int mantissa_bits, usable;
 } lp_bfloat16_table;
+LP_KEPT_TABLE(bfloat16)
 
 /* The exponents of bfloat16 that have tables, from `first` to `first + count`, and the first one that is verified. */
 typedef struct { int first, count, verified; } lp_exponents;
@@ -188,7 +266,6 @@ LP_TABLED void lp_look_up_bfloat16_by(
         bits_store(d + at, words_packed_in_order(code));
     }
 }
-/* n: a multiple of LP_WIDTH. */
 LP_VBMI static void lp_look_up_bfloat16(
     const lp_bfloat16_table *table, const u16 *s, uint8_t *d, ptrdiff_t n, ptrdiff_t s_ahead, ptrdiff_t d_ahead
 ) {
@@ -197,15 +274,21 @@ LP_VBMI static void lp_look_up_bfloat16(
 }
 
 #else /* never called: no table has these loops */
-typedef struct { int none; } lp_word_table, lp_bfloat16_table;
-static inline lp_word_table *lp_kept_word_table(const void *loop, const params_t *p, int *is_made) {
-    (void)loop, (void)p, (void)is_made;
-    return 0;
-}
-static inline void lp_make_word_table(const u16 *values, lp_word_table *table) { (void)values, (void)table; }
-static inline void lp_look_up_words(
-    const lp_word_table *table, const uint8_t *s, u16 *d, ptrdiff_t n, ptrdiff_t s_ahead, ptrdiff_t d_ahead
-) { (void)table, (void)s, (void)d, (void)n, (void)s_ahead, (void)d_ahead; }
+#define LP_NO_TABLE(KIND, S, D)                                                                                        \
+    typedef struct { int usable; } lp_##KIND##_table;                                                                  \
+    static inline lp_##KIND##_table *lp_kept_##KIND##_table(                                                           \
+        const void *loop, const params_t *p, const void *scale, const void *zero, int *is_made                         \
+    ) { (void)loop, (void)p, (void)scale, (void)zero, (void)is_made; return 0; }                                       \
+    static inline void lp_look_up_##KIND(                                                                              \
+        const lp_##KIND##_table *table, const S *s, D *d, ptrdiff_t n, ptrdiff_t s_ahead, ptrdiff_t d_ahead            \
+    ) { (void)table, (void)s, (void)d, (void)n, (void)s_ahead, (void)d_ahead; }
+LP_NO_TABLE(bytes, uint8_t, uint8_t)
+LP_NO_TABLE(words, uint8_t, u16)
+LP_NO_TABLE(floats, uint8_t, u32)
+LP_NO_TABLE(bfloat16, u16, uint8_t)
+static inline int lp_make_bytes_table(const uint8_t *v, lp_bytes_table *table) { (void)v, (void)table; return 0; }
+static inline int lp_make_words_table(const u16 *v, lp_words_table *table) { (void)v, (void)table; return 0; }
+static inline int lp_make_floats_table(const u32 *v, lp_floats_table *table) { (void)v, (void)table; return 0; }
 static inline ptrdiff_t lp_samples_of_bfloat16(const params_t *p, float scale, u16 *x) {
     (void)p, (void)scale, (void)x;
     return 0;
@@ -213,7 +296,4 @@ static inline ptrdiff_t lp_samples_of_bfloat16(const params_t *p, float scale, u
 static inline int lp_make_bfloat16_table(
     const params_t *p, float scale, const uint8_t *codes, lp_bfloat16_table *table
 ) { (void)p, (void)scale, (void)codes, (void)table; return 0; }
-static inline void lp_look_up_bfloat16(
-    const lp_bfloat16_table *table, const u16 *s, uint8_t *d, ptrdiff_t n, ptrdiff_t s_ahead, ptrdiff_t d_ahead
-) { (void)table, (void)s, (void)d, (void)n, (void)s_ahead, (void)d_ahead; }
 #endif

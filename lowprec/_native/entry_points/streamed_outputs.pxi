@@ -3,11 +3,13 @@
 # It pays where writing is most of the traffic and the loop does little else: from 16 bits or more to twice as many or
 # more. Loops of 8-bit elements compute too long to gain.
 
+cdef extern from "memory_speed.h" nogil:
+    bint lp_has_pages(const void *output, Py_ssize_t nbytes) noexcept
+
 cdef extern from "entry_points/streaming_stores.h" nogil:
     enum:
         STREAM_LINE "LP_STREAM_LINE"
     Py_ssize_t lp_last_cache_size() noexcept
-    bint lp_has_pages(const void *output, Py_ssize_t nbytes) noexcept
     void lp_stream(void *to, const void *start, Py_ssize_t nbytes) noexcept
     void lp_stream_end() noexcept
 
