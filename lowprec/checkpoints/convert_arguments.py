@@ -154,8 +154,10 @@ def check_no_recipe(to: object) -> None:
     try:
         as_format(to)
     except ValueError:
-        formats = [] if to.lower().startswith(("mx", "nv")) else names_near(to)
-        meant = one_of([*formats, f"`recipe` {recipes[0]}", *recipes[1:]])
+        formats = names_near(to)
+        if to.lower().startswith(("mx", "nv")):  # blocks: a format alone has no scales
+            formats = [f"{one} with a `scale`" for one in formats]
+        meant = one_of([f"`recipe` {recipes[0]}", *recipes[1:], *formats])
         raise ValueError(f"`to` must be a format; got {shown(to)}; {meant}") from None
 
 

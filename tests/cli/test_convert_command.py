@@ -81,7 +81,8 @@ def test_every_option_reaches_the_conversion(capsys: pytest.CaptureFixture[str])
     [("convert no y --to int8", "no: No such file or directory"),
      ("convert x.safetensors y.safetensors --to e4m3", "--to must be a format's name"),
      ("convert x.safetensors y.safetensors --to nvfp4",
-      "--to must be a format; got 'nvfp4'; did you mean --recipe nvfp4a16 or comfy-nvfp4 or modelopt-nvfp4?"),
+      "--to must be a format; got 'nvfp4'; did you mean --recipe nvfp4a16 or comfy-nvfp4 or modelopt-nvfp4 or "
+      "float4_e2m1fn with a --scale?"),
      ("convert x.safetensors y.safetensors --to string", "--to must be a format of numbers; got string"),
      ("convert x.safetensors y.safetensors --to int8 --from int4", "--from is for .npy and .npz"),
      ("convert x.safetensors y.npz --to float16", "y.npz: must be a .safetensors file, as x.safetensors is"),

@@ -458,10 +458,14 @@ FILES = [
     ('lp.convert("a.npz", "b.npz", to="float16")', FileError, "b.npz: exists; say `overwrite` to replace it"),
     ('lp.convert("a.npz", "o.npz", to="e4m3")', ValueError, f"`to` {E4M3}"),
     ('lp.convert("a.npz", "o.npz", to="mxfp4")', ValueError,
-     "`to` must be a format; got 'mxfp4'; did you mean `recipe` mxfp4a16 or gptoss-mxfp4 or mxfp4?"),
+     "`to` must be a format; got 'mxfp4'; did you mean `recipe` mxfp4a16 or gptoss-mxfp4 or mxfp4 or float4_e2m1fn "
+     "with a `scale`?"),
+    ('lp.convert("a.npz", "o.npz", recipe="fp8-dynamic")', FileError,
+     "a.npz: must be a .safetensors file, or a folder of .safetensors files, for fp8-dynamic; `to` with a `scale` "
+     "takes any file"),
     ('lp.convert("a.npz", "o.npz", to="fp8")', ValueError,
-     "`to` must be a format; got 'fp8'; did you mean float8_e4m3fn or float8_e5m2 or `recipe` fp8-dynamic or fp8-block "
-     "or mxfp8?"),
+     "`to` must be a format; got 'fp8'; did you mean `recipe` fp8-dynamic or fp8-block or mxfp8 or float8_e4m3fn or "
+     "float8_e5m2?"),
     ('lp.convert("a.npz", "o.npz", to="fp8_dynamic")', ValueError,
      "`to` must be a format; got 'fp8_dynamic'; did you mean"),
     ('lp.convert("w.safetensors", "o.safetensors", recipe="mxfp4")', FileError,

@@ -329,4 +329,4 @@ def _instead(container: Container, recipe: Recipe) -> str:
         return "; `to` bfloat16 makes a .safetensors file of it"
     if GgufFile in recipe.containers:
         return "; llama.cpp's convert_hf_to_gguf.py makes one of a model"
-    return ""
+    return "; `to` with a `scale` takes any file"
