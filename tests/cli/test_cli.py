@@ -238,6 +238,7 @@ def test_a_broken_input_leaves_the_old_output(capsys: pytest.CaptureFixture[str]
         ("formats ٣", "got '٣'"),
         ("explain 0.3 string", "FORMAT must be a format of numbers; got string"),
         ("explain x int4", "must be a decimal, a ratio, a hex-float, inf or nan"),
+        ("explain int4 0.3", "X must be a number, and the format comes after it; got 'int4'"),
         ("explain 1/0 int4", "must be a decimal, a ratio"),
         ("explain -1e99999 int4", "at most 1000 characters and 4 exponent digits"),
         ("explain 0.3 int4 --opset 29", "--opset must be from 1 to 28"),

@@ -578,7 +578,8 @@ FILES = [
     ('ck.check(b"a.npz")', TypeError, "`path` must be a path, as text or os.PathLike; got b'a.npz'"),
     ('ck.read_array("a.npz", "e4m3")', ValueError, f"`source` {E4M3}"),
     ('ck.read_array("junk.safetensors")', FileError,
-     "junk.safetensors: must be a readable .npy file; it does not start as one"),
+     "junk.safetensors: must be a readable .npy file; it does not start as one; `convert` and `open` read .safetensors "
+     "files"),
     ('ck.write_array("o.npy", t, "float32")', TypeError,
      "`array` must be a NumPy array; got a torch tensor: use `save`"),
     ('ck.save("a.npz", {"w": x}, overwrite="no")', ValueError, "`overwrite` must be True or False; got 'no'"),
