@@ -15,6 +15,7 @@ from ..spec.formats import (
     FLOAT8_E4M3FN,
     FLOAT8_E8M0FNU,
     FLOAT32,
+    INT4,
     INT8,
     ROW_NAMES,
     UINT8,
@@ -55,7 +56,7 @@ LAYOUT = "as it was"
 LONGEST = 40
 """Characters of a name that may be a recipe's, misspelled."""
 
-_NICKNAMES = {"int4": ("w4a16", "w4a16-g32", "q4_0"), "w8a8": ("int8",)}
+_NICKNAMES = {INT4.name: ("w4a16", "w4a16-g32", "q4_0"), "w8a8": ("int8",)}
 """What recipes are called elsewhere, where no part of their names is."""
 
 _OTHER_GGUF = re.compile(r"(q\d_k|iq\d|tq\d)(_\w+)?")

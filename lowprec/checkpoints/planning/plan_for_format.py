@@ -12,7 +12,7 @@ import numpy as np
 from ..._notebook_display import and_so_text
 from ...loss.error_stats import ErrorStats
 from ...ops.encode_pack import encode
-from ...spec.formats import Format
+from ...spec.formats import BFLOAT16, Format
 from ...spec.packing import is_packable
 from ..chunks import Chunk
 from ..containers.container import Container, StoredTensor
@@ -122,7 +122,7 @@ def _what_applies(container: Container, rules: ElementRules) -> str:
     """Return what applies scales that these rules do not, if their layout is known; or nothing."""
     with suppress(FileError):
         if not dequantizes(rules) and quantized_weights(container):
-            return "; `to` bfloat16 or a `recipe` applies it"
+            return f"; `to` {BFLOAT16.name} or a `recipe` applies it"
     return ""
 
 

@@ -326,7 +326,7 @@ def _instead(container: Container, recipe: Recipe) -> str:
     if alike := find_alike(recipe, type(container)):
         return f"; did you mean {' or '.join(alike)}?"
     if isinstance(container, GgufFile):
-        return "; `to` bfloat16 makes a .safetensors file of it"
+        return f"; `to` {BFLOAT16.name} makes a .safetensors file of it"
     if GgufFile in recipe.containers:
         return "; llama.cpp's convert_hf_to_gguf.py makes one of a model"
     return "; `to` with a `scale` takes any file"
