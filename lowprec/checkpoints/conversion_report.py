@@ -450,7 +450,7 @@ def _check(path: Path, real: Path, source: Path, target: Path) -> None:
     for one in (source, target):
         other = Path(os.path.realpath(one))
         if real.is_relative_to(other):
-            raise FileError(f"{path}: must not be {one}, nor a file in it")
+            raise FileError(f"{path}: a report must not be {one}, nor a file in it")
         if other.suffix == ".npy" and real == sidecar(other):
             raise FileError(f"{path}: is the name of the file with the format of {one}")
         if real.parent == other.parent and real.name.startswith(f"{other.name}.") and real.suffix == ".data":

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..backends.threads import get_num_threads
-from ..spec.formats import NUMBERS, Format, as_format, is_in_table
+from ..spec.formats import NUMBERS, Format, as_format, is_in_table, names_near, one_of
 from ..spec.operator_versions import NEWEST, check_alone
 from ..spec.rounding_modes import FIRST, ROUND_MODES, check_rounding, rounding_arguments
 from ..spec.scalar_arguments import as_flag, as_integer, as_path, shown
@@ -23,12 +23,12 @@ from .planning.plan_for_format import ToFormat
 from .planning.plan_for_layout import LAYOUTS, ToLayout
 from .planning.plan_for_recipe import ToRecipe
 from .progress import Callback, as_progress
-from .recipes import CodeChange, choose_scale_rule, find_change, find_recipe
+from .recipes import CodeChange, choose_scale_rule, find_change, find_recipe, recipes_like
 from .schemes.cast import ElementRules
 from .schemes.scale_grid import SCALE_FORMATS, parse_scale_request
 from .weights.tensor_selection import NamePatterns
 
-__all__ = ["Request", "as_number_format", "describe_job", "request_of"]
+__all__ = ["Request", "as_number_format", "check_no_recipe", "describe_job", "request_of"]
 
 ROUNDING = ("rounding", "overflow", "nan", "seed", "random_bits")
 """The parameters of `convert` that are rules beyond ONNX."""
@@ -93,6 +93,7 @@ def request_of(arguments: Mapping[str, Any], parameters: Mapping[str, Parameter]
     elif to is None:
         raise ValueError("`to` must be a format unless there is a `recipe` or a `layout`; got None")
     else:
+        check_no_recipe(to)
         target = as_number_format(to, "to")
     rules: dict[str, str | int] = {}
     if chosen is not None and scale_rule is not None:
@@ -104,7 +105,8 @@ def request_of(arguments: Mapping[str, Any], parameters: Mapping[str, Parameter]
     for patterns in (keep, also):
         if patterns and chosen is None:
             got = shown(arguments[patterns.parameter])
-            raise ValueError(f"`{patterns.parameter}` must be empty unless there is a `recipe`; got {got}")
+            hint = "; `exclude` leaves tensors out" if patterns is keep else ""
+            raise ValueError(f"`{patterns.parameter}` must be empty unless there is a `recipe`; got {got}{hint}")
     flags = {name: as_flag(arguments[name], name) for name in FLAGS}
     raw = flags.pop("raw")
     progress = as_progress(arguments["progress"])
@@ -143,6 +145,20 @@ def as_number_format(spec: object, parameter: str) -> Format:
     if fmt.kind not in NUMBERS:
         raise ValueError(f"`{parameter}` must be a format of numbers; got {fmt.name}")
     return fmt
+
+
+def check_no_recipe(to: object) -> None:
+    """Raise ValueError for a text that names no format, and looks like the name of a recipe."""
+    if not isinstance(to, str) or not (recipes := recipes_like(to)):
+        return
+    try:
+        as_format(to)
+    except ValueError:
+        formats = names_near(to)
+        if to.lower().startswith(("mx", "nv")):  # blocks: a format alone has no scales
+            formats = [f"{one} with a `scale`" for one in formats]
+        meant = one_of([f"`recipe` {recipes[0]}", *recipes[1:], *formats])
+        raise ValueError(f"`to` must be a format; got {shown(to)}; {meant}") from None
 
 
 def _as_patterns(arguments: Mapping[str, object], parameter: str) -> NamePatterns:
@@ -195,7 +211,9 @@ def _check_defaults(
         value, default = arguments[name], parameters[name].default
         is_empty = isinstance(value, (str, list, tuple)) and not value
         if value is not default and not is_empty and not (type(value) is type(default) and value == default):
-            raise ValueError(f"`{name}` must be {default!r} where there is a `{other}`; got {shown(value)}")
+            wanted = "empty" if default == () else repr(default)
+            hint = "; `keep` leaves weights out" if (name, other) == ("exclude", "recipe") else ""
+            raise ValueError(f"`{name}` must be {wanted} where there is a `{other}`; got {shown(value)}{hint}")
 
 
 def describe_job(arguments: Mapping[str, object], container: Container) -> Job:

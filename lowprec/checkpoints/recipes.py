@@ -9,7 +9,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from ..spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, INT8, UINT8, Format
+from ..spec.formats import (
+    BFLOAT16,
+    FLOAT4_E2M1FN,
+    FLOAT8_E4M3FN,
+    FLOAT8_E8M0FNU,
+    FLOAT32,
+    INT4,
+    INT8,
+    ROW_NAMES,
+    UINT8,
+    Format,
+)
 from ..spec.scalar_arguments import shown
 from .containers.container import StoredTensor
 from .containers.folder import Folder
@@ -32,7 +43,10 @@ from .weights.tensor_selection import (
     why_not_linear,
 )
 
-__all__ = ["CHANGES", "RECIPES", "CodeChange", "Recipe", "choose_scale_rule", "find_change", "find_recipe"]
+__all__ = [
+    "CHANGES", "RECIPES", "CodeChange", "Recipe", "choose_scale_rule", "find_alike", "find_change", "find_recipe",
+    "recipes_like",
+]  # fmt: skip
 
 TRANSFORMERS = "transformers 5.23.0 on the CPU: dequantized to the same weights and logits"
 """What tests/checkpoints/check_transformers.py compares."""
@@ -41,6 +55,9 @@ LAYOUT = "as it was"
 
 LONGEST = 40
 """Characters of a name that may be a recipe's, misspelled."""
+
+_NICKNAMES = {INT4.name: ("w4a16", "w4a16-g32", "q4_0"), "w8a8": ("int8",)}
+"""What recipes are called elsewhere, where no part of their names is."""
 
 _OTHER_GGUF = re.compile(r"(q\d_k|iq\d|tq\d)(_\w+)?")
 """Names of types of GGUF with tables or blocks of blocks, in small letters."""
@@ -381,10 +398,31 @@ def _hint(name: object, names: Sequence[str]) -> str:
         written = ", ".join(one.name for one in RECIPES if one.layout == gguf.NAME)
         return f"; K-quants and I-quants are not written, of the types of GGUF {written} are"
     dashed = spelled.replace("_", "-")
-    close = [one for one in names if spelled == one or dashed == one]
+    close = [one for one in names if spelled == one or dashed == one] or list(_NICKNAMES.get(spelled, ()))
+    if not close and spelled in ROW_NAMES:
+        return "; `to` takes formats"
     close = close or [one for one in names if len(dashed) > 2 and dashed in one]
     close = close or difflib.get_close_matches(dashed, names, 3, 0.7) or difflib.get_close_matches(spelled, names, 3)
     return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def find_alike(recipe: Recipe, container: type) -> list[str]:
+    """Return the recipes for a kind of container, of any model, whose names contain that of a recipe or are in it."""
+    others = [one.name for one in RECIPES if container in one.containers and not one.models]
+    return [name for name in others if name in recipe.name or recipe.name in name]
+
+
+def recipes_like(text: str) -> list[str]:
+    """Return the first recipes, at most three, whose names contain a text; none for one or two letters.
+
+    Examples
+    --------
+    >>> recipes_like("mxfp4"), recipes_like("NVFP4"), recipes_like("int3"), recipes_like("e8")
+    (['mxfp4a16', 'gptoss-mxfp4', 'mxfp4'], ['nvfp4a16', 'comfy-nvfp4', 'modelopt-nvfp4'], [], [])
+    """
+    spelled = text.lower()
+    forms = (spelled, spelled.replace("_", "-")) if len(spelled) > 2 else ()
+    return [one.name for one in (*RECIPES, *CHANGES) if any(form in one.name for form in forms)][:3]
 
 
 def find_change(name: object) -> CodeChange | None:

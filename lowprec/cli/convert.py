@@ -8,6 +8,7 @@ from typing import Any
 
 from ..checkpoints.conversion import convert
 from ..checkpoints.conversion_report import Report, ReportFile
+from ..checkpoints.convert_arguments import check_no_recipe
 from ..checkpoints.planning.plan_for_layout import LAYOUTS
 from ..checkpoints.progress import STYLES
 from ..checkpoints.recipes import find_change, find_recipe
@@ -57,7 +58,7 @@ def _scale(text: str) -> str:
     try:
         parse_scale_request(text, SCALE_FORMATS[0])
     except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error).partition("must be ")[2]) from None
+        raise argparse.ArgumentTypeError(str(error).partition("`scale` ")[2]) from None
     return text
 
 
@@ -65,7 +66,7 @@ def _recipe(text: str) -> str:
     try:
         return text if find_change(text) else find_recipe(text).name
     except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error).partition("`recipe` ")[2]) from None
+        raise argparse.ArgumentTypeError(str(error).partition("`recipe` ")[2].replace("`to`", "--to")) from None
 
 
 def _convert(options: argparse.Namespace) -> None:
@@ -87,6 +88,7 @@ def _report(options: argparse.Namespace) -> Report:
     scale_format: dict[str, Any] = (
         {"scale_format": number_format(options.scale_format, "--scale-format")} if given else {}
     )
+    check_no_recipe(options.to)
     return convert(
         options.src,
         options.dst,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 from typing import Any
 
 from ..explanation import explain
-from ..spec.formats import Format
+from ..spec.formats import Format, as_format
 from ..spec.scalar_arguments import shown
 from .shared_arguments import FORMAT_HELP, number_format, rounding_keywords, rounding_rules, source_format
 
@@ -18,11 +19,20 @@ _NEGATIVE = re.compile(r"-(\.?\d|inf|nan)", re.IGNORECASE)
 
 
 def _run(options: argparse.Namespace) -> None:
+    if _names_a_format(options.value):
+        raise ValueError(f"X must be a number, and the format comes after it; got {shown(options.value)}")
     fmt = number_format(options.format, "FORMAT")
     rules = {"saturate": options.saturate, "round_mode": options.round_mode, "opset": options.opset}
     source = source_format(options)
     value = options.value if source is None else _code(options.value, source)
     print(explain(value, fmt, source=source, **rules, **rounding_keywords(options)))
+
+
+def _names_a_format(text: str) -> bool:
+    """Whether a text is the name of a format."""
+    with contextlib.suppress(ValueError):
+        return bool(as_format(text))
+    return False
 
 
 def _code(text: str, source: Format) -> int:

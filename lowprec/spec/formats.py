@@ -823,7 +823,8 @@ def names_near(text: str) -> list[str]:
 
 def _hint(text: str) -> str:
     near = names_near(text)
-    return f" ({one_of(near)})" if near else ""
+    blocks = f" `lowprec.quantize` takes {text}" if text in BLOCK_FORMATS else ""
+    return f" ({one_of(near)}{blocks})" if near else ""
 
 
 def _no_name(name: object, rows: Collection[str]) -> str:

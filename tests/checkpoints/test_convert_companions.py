@@ -213,6 +213,17 @@ def test_raw_has_nothing_to_say_where_all_fits(capsys: pytest.CaptureFixture[str
     ]
 
 
+def test_what_applies_the_scales_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    write_folder(Path("in"), LAYOUTS["deepseek v3"])
+    command = ("convert", "in", "out", "--to", "float8_e5m2", *QUIET)
+    assert fail(*command, capsys=capsys) == (
+        "in: 'model.layers.0.mlp.up_proj.weight' (float8_e4m3fn) belongs with "
+        "'model.layers.0.mlp.up_proj.weight_scale_inv', their scales; it would not be applied; --to bfloat16 or a "
+        "--recipe applies it (--exclude keeps tensors as they are, --raw converts all the same)"
+    )
+    assert not Path("out").exists()
+
+
 def test_raw_counts_the_tensors_that_are_not_scaled() -> None:
     """One weight is named, the others are counted, a weight each."""
     tensors = {}

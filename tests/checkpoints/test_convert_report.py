@@ -65,7 +65,7 @@ def test_nothing_in_a_folder_is_a_report(capsys: pytest.CaptureFixture[str]) -> 
     raw = ("--raw", "--overwrite")
     for report in ("in", f"in/{SHARDS[1]}", "in/config.json", "in/new.json", "link/new.json", "out/new.json", "out"):
         assert "nor a file in it" in refused("in", "out", report, capsys, *raw)
-    assert "must not be link, nor a file in it" in refused("link", "out", "in/new.json", capsys, *raw)
+    assert "a report must not be link, nor a file in it" in refused("link", "out", "in/new.json", capsys, *raw)
     assert "in an existing folder" in refused("in", "new", "new/r.json", capsys, *raw)
 
 

@@ -175,7 +175,7 @@ def test_a_dry_run_shows_scales_and_sizes(tmp_path: Path, capsys: pytest.Capture
     before = everything(tmp_path)
     out = run("convert", str(source), str(target), "--recipe", "w4a16-g32", "--dry-run", capsys=capsys)
     assert out.splitlines() == [
-        "kept: 3 tensors, 384 B; no weight of two axes in bfloat16, float16, float32",
+        "kept: 3 tensors, 384 B; no .weight of two axes in bfloat16, float16, float32",
         "kind       count  shape  from      to         scale     scale shape    before     after",
         "down_proj      3  32x64  bfloat16  int4       bfloat16  32x2         12.0 KiB   3.4 KiB",
         "gate_proj      3  32x64  bfloat16  int4       bfloat16  32x2         12.0 KiB   3.4 KiB",

@@ -79,10 +79,13 @@ def test_every_option_reaches_the_conversion(capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("command", "text"),
     [("convert no y --to int8", "no: No such file or directory"),
-     ("convert x.safetensors y.safetensors --to fp8", "--to must be a format's name"),
+     ("convert x.safetensors y.safetensors --to e4m3", "--to must be a format's name"),
+     ("convert x.safetensors y.safetensors --to nvfp4",
+      "--to must be a format; got 'nvfp4'; did you mean --recipe nvfp4a16 or comfy-nvfp4 or modelopt-nvfp4 or "
+      "float4_e2m1fn with a --scale?"),
      ("convert x.safetensors y.safetensors --to string", "--to must be a format of numbers; got string"),
      ("convert x.safetensors y.safetensors --to int8 --from int4", "--from is for .npy and .npz"),
-     ("convert x.safetensors y.npz --to float16", "y.npz: must be a .safetensors file, as x.safetensors is,"),
+     ("convert x.safetensors y.npz --to float16", "y.npz: must be a .safetensors file, as x.safetensors is"),
      ("convert x.safetensors x.safetensors --to float16 --overwrite", "must not be the input itself"),
      ("convert x.safetensors y.safetensors --to float8_e5m2 --opset 18", "which Cast has since opset 19"),
      ("convert x.safetensors y.safetensors --to int8 --include nosuch",
@@ -91,6 +94,7 @@ def test_every_option_reaches_the_conversion(capsys: pytest.CaptureFixture[str])
      ("convert x.safetensors y.safetensors --to int8 --threads 0", "--threads must be an integer from 1 to 1024"),
      ("convert x.safetensors y.safetensors --to int8 --max-memory 1M", "--max-memory must be at least 98M"),
      ("convert x.safetensors y.safetensors --to float16 --report no/r.json", "no/r.json: must be a file in an"),
+     ("convert x.safetensors y.safetensors --to float16 --report y.safetensors", "a report must not be y.safetensors"),
      ("convert x.safetensors y.safetensors --to int8 --scale-format int8", "--scale-format must be one of"),
      ("inspect no", "no: No such file or directory"), ("inspect .", ".: No such|holds no|x"),
      ("inspect x.safetensors --from int4", "--from is for .npy and .npz")],
@@ -103,16 +107,25 @@ def test_errors(command: str, text: str, capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize(
-    "command",
-    ["convert", "convert x.safetensors", "convert x.safetensors y.safetensors", "inspect",
-     "convert x.safetensors y.safetensors --to int8 --scale rows", "convert a b --to int8 --max-memory lots",
-     "convert a b --to int8 --progress loud", "convert a b --to int8 --threads x", "convert a b c --to int8"],
+    ("command", "text"),
+    [("convert", "arguments are required: SRC, DST"), ("convert x.safetensors", "arguments are required: DST"),
+     ("convert x.safetensors y.safetensors", "one of the arguments --to --recipe --layout is required"),
+     ("inspect", "arguments are required"),
+     ("convert a b --to int8 --scale rows",
+      "--scale: must be none, tensor, axis:N or block:B, B from 1 to 65536; got 'rows'"),
+     ("convert a b --recipe float16", "--recipe: must be a recipe; got 'float16'; --to takes formats"),
+     ("convert a b --to int8 --max-memory lots", "--max-memory: must be a number of bytes such as 256M or 2G"),
+     ("convert a b --to int8 --progress loud", "--progress: invalid choice: 'loud'"),
+     ("convert a b --to int8 --threads x", "--threads: invalid int value: 'x'"),
+     ("convert a b c --to int8", "unrecognized arguments: c")],
 )  # fmt: skip
-def test_usage(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage(command: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(command.split())
     assert caught.value.code == 2
-    assert capsys.readouterr().err.startswith("usage: lowprec")
+    error = capsys.readouterr().err
+    assert error.startswith("usage: lowprec")
+    assert text in error.splitlines()[-1]
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,7 +58,8 @@ CASTS = [
     ('lp.cast(x, "fp8")', ValueError, f"`to` {FP8}"),
     ('lp.cast(x, "fp4")', ValueError, "`to` must be a format; got 'fp4' (did you mean float4_e2m1fn?)"),
     ('lp.cast(x, "half")', ValueError, "`to` must be a format; got 'half' (did you mean float16?)"),
-    ('lp.cast(x, "mxfp4")', ValueError, "`to` must be a format; got 'mxfp4' (did you mean float4_e2m1fn?)"),
+    ('lp.cast(x, "mxfp4")', ValueError,
+     "`to` must be a format; got 'mxfp4' (did you mean float4_e2m1fn? `lowprec.quantize` takes mxfp4)"),
     ('lp.cast(x, "float8")', ValueError,
      "`to` must be a format; got 'float8' (did you mean float8_e4m3fn or float8_e5m2?)"),
     ('lp.cast(x, "Float17")', ValueError,
@@ -166,8 +167,10 @@ QUANTIZE = [
     ('lp.absmax_scale(x, "uint8")', ValueError,
      "`to` must be a signed format of numbers, since the scale is symmetric; got uint8 (`minmax_scale` is for "
      "unsigned integers)"),
-    ('lp.absmax_scale(x, "mxfp4")', ValueError, "`to` must be a format; got 'mxfp4' (did you mean float4_e2m1fn?)"),
-    ('lp.absmax_scale(x, "nvfp4")', ValueError, "`to` must be a format; got 'nvfp4' (did you mean float4_e2m1fn?)"),
+    ('lp.absmax_scale(x, "mxfp4")', ValueError,
+     "`to` must be a format; got 'mxfp4' (did you mean float4_e2m1fn? `lowprec.quantize` takes mxfp4)"),
+    ('lp.absmax_scale(x, "nvfp4")', ValueError,
+     "`to` must be a format; got 'nvfp4' (did you mean float4_e2m1fn? `lowprec.quantize` takes nvfp4)"),
     ('lp.absmax_scale(x, "int8", axis=2)', ValueError, "`axis` must be an axis of `x`, from -2 to 1, or two; got 2"),
     ('lp.absmax_scale(x, "int8", axis=1.0)', ValueError,
      "`axis` must be an axis of `x`, from -2 to 1, or two; got 1.0"),
@@ -346,7 +349,8 @@ QUANTIZE = [
      "…); got tuple"),
     ('lp.mx_quantize(x, "int4")', ValueError,
      "`to` must be a float of up to 32 bits that has a zero, or int8; got int4"),
-    ('lp.mx_quantize(x, "mxfp4")', ValueError, "`to` must be a format; got 'mxfp4' (did you mean float4_e2m1fn?)"),
+    ('lp.mx_quantize(x, "mxfp4")', ValueError,
+     "`to` must be a format; got 'mxfp4' (did you mean float4_e2m1fn? `lowprec.quantize` takes mxfp4)"),
     ('lp.mx_quantize(x, "float4_e2m1fn", axis=3)', ValueError, "`axis` must be an integer from -2 to 1; got 3"),
     ('lp.mx_quantize(x, "float4_e2m1fn", block_size=0)', ValueError,
      "`block_size` must be an integer from 1 up; got 0"),
@@ -457,6 +461,37 @@ FILES = [
      "missing.safetensors: No such file or directory"),
     ('lp.convert("a.npz", "b.npz", to="float16")', FileError, "b.npz: exists; say `overwrite` to replace it"),
     ('lp.convert("a.npz", "o.npz", to="e4m3")', ValueError, f"`to` {E4M3}"),
+    ('lp.convert("a.npz", "o.npz", to="mxfp4")', ValueError,
+     "`to` must be a format; got 'mxfp4'; did you mean `recipe` mxfp4a16 or gptoss-mxfp4 or mxfp4 or float4_e2m1fn "
+     "with a `scale`?"),
+    ('lp.convert("a.npz", "o.npz", recipe="fp8-dynamic")', FileError,
+     "a.npz: must be a .safetensors file, or a folder of .safetensors files, for fp8-dynamic; `to` with a `scale` "
+     "takes any file"),
+    ('lp.convert("a.npz", "o.npz", to="fp8")', ValueError,
+     "`to` must be a format; got 'fp8'; did you mean `recipe` fp8-dynamic or fp8-block or mxfp8 or float8_e4m3fn or "
+     "float8_e5m2?"),
+    ('lp.convert("a.npz", "o.npz", to="fp8_dynamic")', ValueError,
+     "`to` must be a format; got 'fp8_dynamic'; did you mean"),
+    ('lp.convert("w.safetensors", "o.safetensors", recipe="mxfp4")', FileError,
+     "w.safetensors: must be a .gguf file, for mxfp4; did you mean mxfp4a16?"),
+    ('lp.convert("w.safetensors", "o.safetensors", recipe="q8_0")', FileError,
+     "w.safetensors: must be a .gguf file, for q8_0; llama.cpp's convert_hf_to_gguf.py makes one of a model"),
+    ('lp.convert("w.safetensors", "o.safetensors", recipe="fp8-dynamic", keep="*.q")', FileError,
+     "w.safetensors: has no weight that the recipe fp8-dynamic quantizes; 'a', F32 (4, 16): no .weight of two axes in "
+     "bfloat16, float16, float32; 'head.weight', F32 (4, 16): not in a numbered block; 'layers.0.q.weight', "
+     "F32 (4, 16): kept by name; `also` quantizes what is kept for its name"),
+    ('lp.convert("w.safetensors", "o.safetensors", recipe="mxfp4a16")', FileError,
+     "w.safetensors: has no weight that the recipe mxfp4a16 quantizes; 'a', F32 (4, 16): no .weight of two axes in "
+     "bfloat16, float16, float32; 'head.weight', F32 (4, 16): not in a numbered block; 'layers.0.q.weight', "
+     "F32 (4, 16): its rows are not divided into groups of 32"),
+    ('lp.convert("w.safetensors", "o.safetensors", recipe="int8", exclude="*.q")', ValueError,
+     "`exclude` must be empty where there is a `recipe`; got '*.q'; `keep` leaves weights out"),
+    ('lp.convert("w.safetensors", "o.safetensors", to="float16", keep="*.q")', ValueError,
+     "`keep` must be empty unless there is a `recipe`; got '*.q'; `exclude` leaves tensors out"),
+    ('lp.convert("w.safetensors", "o.safetensors", recipe="int4")', ValueError,
+     "`recipe` must be a recipe; got 'int4'; did you mean w4a16 or w4a16-g32 or q4_0?"),
+    ('lp.convert("w.safetensors", "o.safetensors", recipe="float8_e4m3fn")', ValueError,
+     "`recipe` must be a recipe; got 'float8_e4m3fn'; `to` takes formats"),
     ('lp.convert("a.npz", "o.npz", to="float16", progress="tqdm")', ValueError,
      "`progress` must be one of auto, bar, plain, none, or a function of done, total and name; got 'tqdm'"),
     ('lp.convert("a.npz", "o.npz", to="float16", progress="notebook")', ValueError,
@@ -465,13 +500,14 @@ FILES = [
      "`progress` must be one of auto, bar, plain, none, or a function of done, total and name; got 3"),
     ('lp.convert("a.npz", "o.npz")', ValueError,
      "`to` must be a format unless there is a `recipe` or a `layout`; got None"),
-    ('lp.convert("a.npz", "o.txt", to="float16")', FileError,
-     "o.txt: must be a .npz file, as a.npz is, in an existing folder"),
+    ('lp.convert("a.npz", "o.txt", to="float16")', FileError, "o.txt: must be a .npz file, as a.npz is"),
+    ('lp.convert("array.safetensors", "o.safetensors", to="float16")', FileError,
+     "o.safetensors: must be a .npy or .npz file, as array.safetensors is by its content"),
     ('lp.convert("a.npz", "a.npz", to="float16")', FileError, "a.npz: must not be the input itself"),
     ('lp.convert("junk.safetensors", "o.safetensors", to="float16")', FileError,
      "junk.safetensors: must be a readable .safetensors file; it has 4 bytes, too few for a header"),
     ('lp.convert("a.npz", "nodir/o.npz", to="float16")', FileError,
-     "nodir/o.npz: must be a .npz file, as a.npz is, in an existing folder"),
+     "nodir/o.npz: must be in an existing folder; nodir is none"),
     ('lp.convert("a.npz", "o.npz", to="int8", scale="row")', ValueError,
      "`scale` must be none, tensor, axis:N or block:B, B from 1 to 65536; got 'row'"),
     ('lp.convert("a.npz", "o.npz", recipe="fp7-dynamic")', ValueError,
@@ -500,6 +536,8 @@ FILES = [
     ('ck.write_array("o.npy", x, "e4m3")', ValueError, f"`to` {E4M3}"),
     ('ck.write_array("o.npy", x, "float8_e4m3fn")', ValueError,
      "`array` must hold codes of `to` float8_e4m3fn in float8_e4m3fn or uint8; got dtype float32"),
+    ('ck.write_array("o.safetensors", x, "float32")', ValueError,
+     "`path` must end in .npy or .npz; got 'o.safetensors'"),
     ('ck.write_array("o.npy", [1.0], "float32")', TypeError, f"`array` {ARRAY} list{AS_ARRAY}"),
     ('ck.save("o.safetensors", x)', TypeError,
      "`arrays` must be a mapping of names to arrays for .safetensors files; got ndarray"),
@@ -540,7 +578,8 @@ FILES = [
     ('ck.check(b"a.npz")', TypeError, "`path` must be a path, as text or os.PathLike; got b'a.npz'"),
     ('ck.read_array("a.npz", "e4m3")', ValueError, f"`source` {E4M3}"),
     ('ck.read_array("junk.safetensors")', FileError,
-     "junk.safetensors: must be a readable .npy file; it does not start as one"),
+     "junk.safetensors: must be a readable .npy file; it does not start as one; `convert` and `open` read .safetensors "
+     "files"),
     ('ck.write_array("o.npy", t, "float32")', TypeError,
      "`array` must be a NumPy array; got a torch tensor: use `save`"),
     ('ck.save("a.npz", {"w": x}, overwrite="no")', ValueError, "`overwrite` must be True or False; got 'no'"),
@@ -714,6 +753,8 @@ def test_wrong_call(
     np.savez("a.npz", w=X)
     np.savez("b.npz", w=X)
     Path("junk.safetensors").write_bytes(b"junk")
+    Path("array.safetensors").write_bytes(Path("a.npy").read_bytes())
+    checkpoints.save("w.safetensors", {"a": X, "head.weight": X, "layers.0.q.weight": X})
     before = sorted((one.name, one.read_bytes()) for one in tmp_path.iterdir())
     with pytest.raises(error) as raised:
         eval(call, {}, NAMES)

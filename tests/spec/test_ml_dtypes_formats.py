@@ -253,7 +253,8 @@ def test_what_may_be_meant(text: str, names: list[str]) -> None:
     with pytest.raises(ValueError, match=r"^`to` must be a format; got ") as caught:
         lp.cast(np.float32([1.0]), text)
     before, _, after = str(caught.value).partition(". It may be one of float64, float32, ")
-    hint = f" (did you mean {' or '.join(names)}?)" if names else ""
+    blocks = f" `lowprec.quantize` takes {text}" if text in ("mxfp4", "mxint8", "nvfp4") else ""
+    hint = f" (did you mean {' or '.join(names)}?{blocks})" if names else ""
     assert before.endswith(("'" if len(text) < 60 else "...") + hint)
     assert after.endswith(
         "complex128, an ONNX name or enum value, tf32, a name of IEEE P3109 or a registered one, or a dtype"

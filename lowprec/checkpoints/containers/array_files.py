@@ -15,12 +15,12 @@ from ...arrays.libraries import array_kind, namespace
 from ...arrays.storage_dtypes import format_of
 from ...spec.formats import Format, as_format
 from ...spec.old_names import renamed
-from ...spec.scalar_arguments import as_path
+from ...spec.scalar_arguments import as_path, shown
 from ..files.atomic_output import Staging, rename_file
 from ..files.errors import BROKEN_ZIP, FileError, reason
 from .container import InMemory, OutputTensor, StoredTensor
 from .no_checkpoint import check_members
-from .npy_file import arrange_npy, find_array
+from .npy_file import NpyFile, arrange_npy, find_array
 from .npy_header import ZIP_MAGICS, find_elements
 from .npz_archive import arrange_archive, check_size, member_format
 
@@ -159,7 +159,7 @@ def write_array(path: str | os.PathLike[str], array: Array, to: object, *, overw
     FileError
         If the file cannot be written, or is an .npy file that cannot hold the format.
     TypeError, ValueError
-        If `path` is no path, `to` no format, or `array` no NumPy array of its codes or values.
+        If `path` is no path or ends otherwise, `to` is no format, or `array` no NumPy array of its codes or values.
 
     Examples
     --------
@@ -173,6 +173,8 @@ def write_array(path: str | os.PathLike[str], array: Array, to: object, *, overw
     ('float6_e2m3fn', (2,))
     """
     path, fmt = as_path(path, "path"), as_format(to, parameter="to")
+    if path.suffix not in NpyFile.suffixes:
+        raise ValueError(f"`path` must end in {' or '.join(NpyFile.suffixes)}; got {shown(str(path))}")
     if namespace(array, "array") is not np:
         raise TypeError(f"`array` must be a NumPy array; got {array_kind(namespace(array, 'array'))}: use `save`")
     format_of(array.dtype, fmt, ("array", "to"))

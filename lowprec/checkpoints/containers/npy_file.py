@@ -23,6 +23,9 @@ from .npz_archive import arrange_archive, numpy_has
 
 __all__ = ["NpyFile", "arrange_npy", "check_npy", "find_array", "sidecar"]
 
+CHECKPOINTS = (".safetensors", ".gguf", ".onnx")
+"""What names of files that are no arrays, and are read, end with."""
+
 
 def sidecar(path: Path) -> Path:
     """Return the JSON file that named the format of an .npy file's codes in earlier versions; it is read only."""
@@ -77,7 +80,8 @@ def find_array(path: Path, source: Format | None = None) -> tuple[Elements, Form
     except OSError as error:
         raise FileError(f"{path}: {reason(error)}") from None
     except ValueError as error:
-        raise FileError(f"{path}: must be a readable .npy file; {error}") from None
+        others = f"; `convert` and `open` read {path.suffix} files" if path.suffix in CHECKPOINTS else ""
+        raise FileError(f"{path}: must be a readable .npy file; {error}{others}") from None
     return elements, _format(path, elements.dtype, elements.is_open, source)
 
 

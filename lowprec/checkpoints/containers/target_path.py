@@ -73,9 +73,11 @@ def _check_overwrite(target: Path, real: Path, overwrite: bool) -> None:
 
 
 def _check_file(target: Path, real: Path, source: Path, sources: Iterable[Path], suffixes: Sequence[str]) -> None:
-    if target.suffix not in suffixes or not real.parent.is_dir():
-        kind = f"a {' or '.join(suffixes)} file, as {source} is,"
-        raise FileError(f"{target}: must be {kind} in an existing folder")
+    if target.suffix not in suffixes:
+        by_content = "" if source.suffix in suffixes else " by its content"
+        raise FileError(f"{target}: must be a {' or '.join(suffixes)} file, as {source} is{by_content}")
+    if not real.parent.is_dir():
+        raise FileError(f"{target}: must be in an existing folder; {target.parent} is none")
     if not real.exists():
         return
     if any(real.samefile(path) for path in sources):

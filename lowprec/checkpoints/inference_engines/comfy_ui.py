@@ -378,7 +378,7 @@ def why_kept(tensor: StoredTensor) -> str:
     if OTHER_MODELS.search(tensor.name):
         return "part of a text encoder or an autoencoder"
     if not BLOCK.search(tensor.name):
-        return "not in a repeated block"
+        return "not in a numbered block"
     module = module_of(tensor.name)
     return next((what for pattern, what in KEPT if pattern.search(module)), "")
 

@@ -207,7 +207,7 @@ UE8M0_TOOL = Tool("DeepGEMM, ue8m0", quantize_by_powers, rule=rule_of_powers)
 def why_unfit(tensor: StoredTensor) -> str:
     """Return why a tensor is neither a matrix nor the weights of all experts of a layer, or nothing."""
     if why_no_matrix(tensor) and why_no_experts(tensor):
-        return f"no weight of two axes, or of experts in three, in {', '.join(fmt.name for fmt in FORMATS)}"
+        return f"no .weight of two axes, or of experts in three, in {', '.join(fmt.name for fmt in FORMATS)}"
     return ""
 
 

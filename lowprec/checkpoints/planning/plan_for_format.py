@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from ..._notebook_display import and_so_text
 from ...loss.error_stats import ErrorStats
 from ...ops.encode_pack import encode
-from ...spec.formats import Format
+from ...spec.formats import BFLOAT16, Format
 from ...spec.packing import is_packable
 from ..chunks import Chunk
 from ..containers.container import Container, StoredTensor
@@ -89,6 +90,7 @@ def _check_companions(
     tensors: Sequence[StoredTensor],
     converted: Sequence[StoredTensor],
     chosen: set[str],
+    rules: ElementRules,
     raw: bool,
 ) -> list[str]:
     """Return a note on tensors that are converted without their companions, or raise FileError for them.
@@ -110,10 +112,18 @@ def _check_companions(
     first = unapplied[0].text()
     if not raw:
         tool = find_tool(container)
-        fault = tool.text() if tool else f"{first}; it would not be applied"
+        fault = tool.text() if tool else f"{first}; it would not be applied{_what_applies(container, rules)}"
         raise FileError(f"{container.path}: {fault} {_RAW}")
     n = len({one.tensor.name for one in unapplied})
     return [f"{first}, not applied{and_so_text(n - 1, 'is', 'are')}"]
+
+
+def _what_applies(container: Container, rules: ElementRules) -> str:
+    """Return what applies scales that these rules do not, if their layout is known; or nothing."""
+    with suppress(FileError):
+        if not dequantizes(rules) and quantized_weights(container):
+            return f"; `to` {BFLOAT16.name} or a `recipe` applies it"
+    return ""
 
 
 def _check_descriptions(
@@ -259,7 +269,7 @@ class ToFormat:
         if converted and not raw:
             _check_integers(rules)
         others = [tensor for tensor in container.tensors if tensor.name not in applied]
-        plan.notes = _check_companions(container, others, converted, chosen, raw)
+        plan.notes = _check_companions(container, others, converted, chosen, rules, raw)
         if not raw:
             check_part(container, [tensor for tensor in others if tensor.name in chosen], f" {_RAW}")
         if weights:

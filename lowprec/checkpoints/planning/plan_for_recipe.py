@@ -22,7 +22,7 @@ from ..operations.lossless import find_step
 from ..operations.operation import Operation
 from ..operations.quantize import Quantize
 from ..operations.rows import Rows
-from ..recipes import Recipe
+from ..recipes import Recipe, find_alike
 from ..schemes.cast import ElementRules
 from ..schemes.lossless import FNUZ
 from ..schemes.scheme import Scheme
@@ -185,9 +185,8 @@ class ToRecipe:
             plan.add(step or Quantize(rows, scheme, recipe.tool, layout, recipe.fused(tensor.name)))
             modules.add(module)
         if not modules:
-            found = gguf.types_without_values(container)
-            why = f"; the values of {gguf.types_text(found)} are not known" if found else ""
-            raise FileError(f"{container.path}: has no weight that the recipe {recipe.name} quantizes{why}")
+            seen = "".join(f"; {text}" for text in _seen(container, recipe, candidates, plan))
+            raise FileError(f"{container.path}: has no weight that the recipe {recipe.name} quantizes{seen}")
         ignored.discard("")
         for module in sorted(ignored & modules):
             raise FileError(
@@ -297,12 +296,37 @@ def _why_kept(one: Candidate, recipe: Recipe, keep: NamePatterns, also: NamePatt
     return named or recipe.problem(tensor)
 
 
+def _seen(container: Container, recipe: Recipe, candidates: Sequence[Candidate], plan: ConversionPlan) -> Iterator[str]:
+    """Yield why nothing is quantized: for each reason the first tensor, and how many there are; what would help."""
+    reasons: dict[str, list[StoredTensor]] = {}
+    for one in plan.tensor_plans:
+        reasons.setdefault(one.why, []).append(one.operation.tensor)
+    for why, (first, *others) in sorted(reasons.items(), key=lambda pair: -len(pair[1])):
+        yield f"{ascii(first.name)[:80]}, {first.type_name} {first.shape}: {why}{and_so_text(len(others), 'is', 'are')}"
+    if found := gguf.types_without_values(container):
+        yield f"the values of {gguf.types_text(found)} are not known"
+    tensors = [one.tensor for one in candidates if not (one.why or recipe.why_unfit(one.tensor))]
+    if any(recipe.why_kept(one) and not recipe.problem(one) for one in tensors):
+        yield "`also` quantizes what is kept for its name"
+
+
 def _check_kind(container: Container, recipe: Recipe) -> None:
     """Raise FileError for a container, or a model in it, that the recipe is not for."""
     if not isinstance(container, recipe.containers):
         kinds = ", or ".join(_KINDS[kind] for kind in recipe.containers)
-        raise FileError(f"{container.path}: must be {kinds}, for {recipe.name}")
+        raise FileError(f"{container.path}: must be {kinds}, for {recipe.name}{_instead(container, recipe)}")
     model = model_type(container)
     if model and recipe.models and model not in recipe.models:
         which = " or ".join(recipe.models)
         raise FileError(f"{container.path}: must be a model of type {which} for {recipe.name}; got {ascii(model)[:40]}")
+
+
+def _instead(container: Container, recipe: Recipe) -> str:
+    """Return which recipe may be meant for such a container, or what makes a container that it is for."""
+    if alike := find_alike(recipe, type(container)):
+        return f"; did you mean {' or '.join(alike)}?"
+    if isinstance(container, GgufFile):
+        return f"; `to` {BFLOAT16.name} makes a .safetensors file of it"
+    if GgufFile in recipe.containers:
+        return "; llama.cpp's convert_hf_to_gguf.py makes one of a model"
+    return "; `to` with a `scale` takes any file"

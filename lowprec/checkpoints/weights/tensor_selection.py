@@ -87,7 +87,7 @@ def module_of(name: str) -> str:
 def why_no_matrix(tensor: StoredTensor) -> str:
     """Return why a tensor is not the weight of a module, with two axes and of a type that is quantized, or nothing."""
     if not tensor.name.endswith(".weight") or len(tensor.shape) != 2 or tensor.fmt not in FORMATS:
-        return f"no weight of two axes in {', '.join(fmt.name for fmt in FORMATS)}"
+        return f"no .weight of two axes in {', '.join(fmt.name for fmt in FORMATS)}"
     return ""
 
 
@@ -99,9 +99,9 @@ def why_no_experts(tensor: StoredTensor) -> str:
 
 
 def why_not_linear(tensor: StoredTensor) -> str:
-    """Return why a name is not that of a linear layer in a repeated block which engines quantize, or nothing."""
+    """Return why a name is not that of a linear layer in a numbered block which engines quantize, or nothing."""
     if not re.search(r"\.\d+\.", tensor.name):
-        return "not in a repeated block"
+        return "not in a numbered block"
     return "engines keep it" if KEPT.search(module_of(tensor.name)) else ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import stat
 import tracemalloc
 import zipfile
@@ -369,9 +370,12 @@ def test_check_array_target(tmp_path: Path) -> None:
     for name in ("in.npy", "soft.npy", "hard.npz", "../" + tmp_path.name + "/in.npy"):
         with pytest.raises(FileError, match="must not be the input itself"):
             check_array_target(source, tmp_path / name, UINT8, overwrite=True)
-    for path in (tmp_path, tmp_path / "no" / "out.npy", tmp_path / "out.bin", Path("/dev/null"), source / "out.npy"):
-        with pytest.raises(FileError, match=r"must be a \.npy or \.npz file, as .*in\.npy is, in an existing folder"):
+    for path in (tmp_path, tmp_path / "out.bin", Path("/dev/null")):
+        with pytest.raises(FileError, match=r"must be a \.npy or \.npz file, as .*in\.npy is$"):
             check_array_target(source, path, UINT8, overwrite=True)
+    for folder in (tmp_path / "no", source):
+        with pytest.raises(FileError, match=f"must be in an existing folder; {re.escape(str(folder))} is none$"):
+            check_array_target(source, folder / "out.npy", UINT8, overwrite=True)
     for name, build in {"dir.npy": Path.mkdir, "pipe.npy": os.mkfifo}.items():
         build(tmp_path / name)
         with pytest.raises(FileError, match="must be a regular file"):

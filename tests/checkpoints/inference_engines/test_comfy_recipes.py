@@ -35,7 +35,7 @@ QUANTIZED = (
 )  # fmt: skip
 
 KEPT = {
-    "not in a repeated block": (
+    "not in a numbered block": (
         "proj_out", "head.head", "noise_refiner.0.attention.qkv", "double_stream_modulation_img.lin", "x_embedder",
         "time_projection.1", "text_embedding.2", "caption_projection", "img_in", "time_in.in_layer",
         "final_layer.linear", "final_layer.adaLN_modulation.1", "cap_embedder.1",
@@ -72,8 +72,8 @@ def why(recipe: str, name: str, shape: tuple[int, ...] = (32, 32)) -> str:
 @pytest.mark.parametrize("module", QUANTIZED)
 def test_weights_of_repeated_blocks_are_quantized(recipe: str, module: str) -> None:
     assert why(recipe, f"{module}.weight") == ""
-    assert why(recipe, f"{module}.bias").startswith("no weight of two axes")
-    assert why(recipe, f"{module}.weight", (32, 32, 1, 1)).startswith("no weight of two axes")
+    assert why(recipe, f"{module}.bias").startswith("no .weight of two axes")
+    assert why(recipe, f"{module}.weight", (32, 32, 1, 1)).startswith("no .weight of two axes")
 
 
 @pytest.mark.parametrize(("reason", "module"), [(reason, one) for reason, names in KEPT.items() for one in names])
@@ -163,4 +163,7 @@ def test_names_may_be_kept(capsys: pytest.CaptureFixture[str]) -> None:
     assert {name for name in read_tensors(Path("w.safetensors")) if "comfy" in name} == {"head.comfy_quant"}
     write_tensors(Path("x.safetensors"), {"head.weight": np.ones((4, 4), BF16)})
     text = fail("convert", "x.safetensors", "z.safetensors", "--recipe", "comfy-fp8", capsys=capsys)
-    assert text == "x.safetensors: has no weight that the recipe comfy-fp8 quantizes"
+    assert text == (
+        "x.safetensors: has no weight that the recipe comfy-fp8 quantizes; 'head.weight', BF16 (4, 4): not in a "
+        "numbered block; --also quantizes what is kept for its name"
+    )
