@@ -11,7 +11,7 @@ cdef enum:
     MEASURED_BYTES = 1 << 25  # of a conversion, at both ends together, from which it is measured
     HELD = 1024               # elements up to which the lock of the interpreter is kept: to let go of it takes longer
 
-cdef enum:  # kinds of loops that gain each for itself: in the order of memory, the same of 64 bits, several rows at once
+cdef enum:  # loops that gain each for itself: in the order of memory, the same from 64 bits, several rows at once
     IN_ORDER
     IN_ORDER_64
     BY_COLUMNS
