@@ -356,8 +356,8 @@ BY_COLUMNS = [
 def band_of(chain: tuple[str, ...]) -> int:
     """Return how many rows go through a loop by columns at once.
 
-    What quotients need of the scales of a group of columns is then prepared once for all. Products need nothing, and are
-    faster in the order of memory.
+    What quotients need of the scales of a group of columns is then prepared once for all. Products need nothing, and
+    are faster in the order of memory.
     """
     if "dequantize" in chain:
         return 1
