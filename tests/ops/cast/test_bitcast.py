@@ -26,7 +26,6 @@ with warnings.catch_warnings():
         if case.model is not None and [node.op_type for node in case.model.graph.node] in (["BitCast"], ["CastLike"])
     ]
 
-ONNX_ROWS = [fmt for fmt in lp.formats.values() if fmt.since is not None]
 BITCASTABLE = [fmt for fmt in lp.formats.values() if fmt.bits and (fmt.since or 0) <= 26]
 PAIRS = [(a, b) for a in BITCASTABLE for b in BITCASTABLE if a.bits == b.bits]
 
