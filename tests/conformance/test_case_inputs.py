@@ -68,17 +68,6 @@ def test_rounding_inputs(roundings: list[Case]) -> None:
         assert np.abs(x).max() == 6
 
 
-def test_gfloat_rounds_as_we_do(roundings: list[Case]) -> None:
-    pytest.importorskip("gfloat")
-    cells = compare(roundings, [Lowprec(), Gfloat()], []).cells
-    theirs = {rule: row["gfloat"] for rule, row in cells.items() if "gfloat" in row}
-    modes = {rule.removeprefix("round small ") for rule in theirs if " over " not in rule}
-    by_number = {f"stochastic_{letter}" for letter in "abc"}
-    assert modes == {"nearest_even", "nearest_away", "toward_zero", "toward_positive", "toward_negative"} | by_number
-    assert all(theirs[f"round small {mode}"].differ == 0 for mode in modes)
-    assert all(row["lowprec"].differ == 0 for row in cells.values() if row)
-
-
 def test_gfloat_is_not_asked_for_text_and_wide_integers() -> None:
     pytest.importorskip("gfloat")
     codes = np.array([0x3C], np.uint8)

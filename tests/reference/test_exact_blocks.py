@@ -1,23 +1,17 @@
-"""The oracle of MX blocks: scale rules, ends and specials typed by hand, and torchao as a peer."""
+"""The oracle of MX blocks: scale rules, ends and specials typed by hand."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
-from support.optional import optional
 
 from lowprec.reference.exact_blocks import mx_blocks, mx_exponent, mx_values
 from lowprec.reference.exact_cast import encode_rounded
 from lowprec.reference.philox import random_word
 from lowprec.spec.formats import FORMATS
 from lowprec.spec.rounding_modes import Rounding
-
-torch: Any = optional("torch")
-ScaleCalculationMode: Any = optional("torchao.prototype.mx_formats.config:ScaleCalculationMode")
-to_mx: Any = optional("torchao.prototype.mx_formats.mx_tensor:to_mx")
 
 RULES = ("floor", "ceil", "rceil", "even", "nearest")
 
@@ -131,42 +125,3 @@ def test_blocks_along_an_axis_are_those_of_the_moved_array() -> None:
 
 
 # ---- torchao 0.18.0
-
-TORCHAO = {
-    "float8_e4m3fn": optional("torch:float8_e4m3fn"),
-    "float8_e5m2": optional("torch:float8_e5m2"),
-    "float6_e2m3fn": optional("torchao.prototype.mx_formats.constants:DTYPE_FP6_E2M3"),
-    "float6_e3m2fn": optional("torchao.prototype.mx_formats.constants:DTYPE_FP6_E3M2"),
-    "float4_e2m1fn": optional("torch:float4_e2m1fn_x2"),
-}
-
-
-def hard_blocks(count: int) -> np.ndarray:
-    """Return blocks of 32 whose largest magnitudes are where the rules change, and one step around that."""
-    rng = np.random.default_rng(2)
-    x = rng.uniform(-1, 1, (count, 32)).astype(np.float32)
-    x[0], x[1] = 0, -0.0
-    for row in range(2, count):
-        top = np.float32((1, 1.25, 1.5, 1.75, 1.875, 1.9375)[row % 6])
-        x[row, 5] = np.nextafter(top, np.float32((0, 1, 2)[row % 3] * top))
-    return x * (2.0 ** rng.integers(-90, 90, (count, 1))).astype(np.float32)
-
-
-@pytest.mark.parametrize("element", TORCHAO)
-@pytest.mark.parametrize("rule", ["floor", "ceil", "even", "rceil"])
-def test_torchao_has_the_same_blocks(element: str, rule: str) -> None:
-    x = hard_blocks(38)
-    scales, elements = to_mx(torch.from_numpy(x), TORCHAO[element], 32, ScaleCalculationMode[rule.upper()])
-    codes = elements.view(torch.uint8).numpy()
-    if element == "float4_e2m1fn":
-        codes = np.stack([codes & 15, codes >> 4], -1).reshape(x.shape)
-    theirs = scales.view(torch.uint8).numpy()
-    ours, found = mx_blocks(x, element, scale_rule=rule)
-    same = theirs == found.reshape(theirs.shape)
-    if rule == "rceil":  # log2 in float32: one too low just above a power of two times the largest value
-        assert ((found.reshape(theirs.shape).astype(int) - theirs)[~same] == 1).all()
-    else:
-        assert same.all()
-    rows = same.reshape(-1)
-    assert rows.sum() > 25
-    assert np.array_equal(codes[rows], ours[rows])

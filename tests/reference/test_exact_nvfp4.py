@@ -1,18 +1,11 @@
-"""The oracle of NVFP4: steps by hand, and the bits of torchao, ModelOpt and Transformer Engine."""
+"""The oracle of NVFP4: steps by hand, and the bits of ModelOpt and Transformer Engine."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
-from support.optional import optional
 
 from lowprec.reference.exact_blocks import nvfp4_blocks, nvfp4_values
-
-torch: Any = optional("torch")
-nvfp4_quantize: Any = optional("torchao.prototype.mx_formats.nvfp4_tensor:nvfp4_quantize")
-per_tensor_amax_to_scale: Any = optional("torchao.prototype.mx_formats.nvfp4_tensor:per_tensor_amax_to_scale")
 
 
 def test_by_hand() -> None:
@@ -82,20 +75,6 @@ def test_zero_blocks_of_others() -> None:
     assert {rule: (e.tolist()[1], s.tolist()[1]) for rule, (e, s, _) in found.items()} == {
         None: (0, 1), "torchao": (0, 8), "modelopt": (0, 1), "transformer_engine": (7, 0),
     }  # fmt: skip
-
-
-def test_torchao_has_the_same_bits() -> None:
-    rng = np.random.default_rng(1)
-    x = (rng.standard_normal((24, 32)) * 2.0 ** rng.integers(-16, 2, (24, 1))).astype(np.float32)
-    x[3], x[4, :16] = 0, -0.0
-    for scale in (np.float32(1), np.float32(2.0**-90), np.float32(2.0**120)):
-        factor = per_tensor_amax_to_scale(torch.from_numpy(x * scale).abs().max())
-        scales, elements = nvfp4_quantize(torch.from_numpy(x * scale), 16, factor)
-        codes = np.stack([elements.numpy() & 15, elements.numpy() >> 4], -1).reshape(x.shape)
-        ours, found, ours_factor = nvfp4_blocks(x * scale, scale_rule="torchao")
-        assert float(factor) == ours_factor
-        assert np.array_equal(scales.view(torch.uint8).numpy().reshape(found.shape), found)
-        assert np.array_equal(codes, ours)
 
 
 def test_what_is_refused() -> None:

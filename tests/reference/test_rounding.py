@@ -5,19 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 from support.custom_formats import BY_NAME, float_format, p3109
-from support.optional import optional
 
 from lowprec import reference
 from lowprec.reference.exact_cast import decode, encode, encode_rounded, lots_for_upper, place_of
 from lowprec.reference.values import Value, finite_count, magnitude_of, signed_code
 from lowprec.spec.formats import FLOAT16, FORMATS, Format, NaNRule, as_format
 from lowprec.spec.rounding_modes import ROUNDINGS, Rounding
-
-gfloat: Any = optional("gfloat")
-format_info_p3109: Any = optional("gfloat.formats:format_info_p3109")
 
 DETERMINISTIC = [name for name in ROUNDINGS if not name.startswith("stochastic")]
 STOCHASTIC = ["stochastic_a", "stochastic_b", "stochastic_c"]
@@ -207,31 +202,6 @@ def test_nearest_even_alone_is_cast(name: str) -> None:
     assert [encode(value, fmt, rounding="nearest_even") for value in x] == [encode(value, fmt) for value in x]
     off = [encode(value, fmt, saturate=False) for value in x]
     assert [encode(value, fmt, overflow="ovf_inf") for value in x] == off
-
-
-THEIRS = {
-    "nearest_even": "TiesToEven", "nearest_away": "TiesToAway",
-    "toward_zero": "TowardZero", "toward_positive": "TowardPositive",
-    "toward_negative": "TowardNegative", "stochastic_a": "StochasticFastest",
-    "stochastic_b": "StochasticFast", "stochastic_c": "Stochastic",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("fields", [(8, 3, "se"), (8, 4, "sf"), (6, 2, "sf"), (5, 1, "se"), (6, 1, "sf")])
-@pytest.mark.parametrize("mode", THEIRS)
-def test_gfloat_rounds_alike(fields: tuple[int, int, str], mode: str) -> None:
-    fmt = p3109(*fields)
-    domain = gfloat.Domain.Extended if fmt.has_inf else gfloat.Domain.Finite
-    info = format_info_p3109(fmt.bits, fmt.mantissa_bits + 1, gfloat.Signedness.Signed, domain)
-    bits = 5 if mode in STOCHASTIC else 0
-    marks = [float(mark) for mark in landmarks(fmt) if Fraction(float(mark)) == mark]
-    for x in [*marks, *(-mark for mark in marks), np.inf, -np.inf]:
-        for overflow in ("sat_finite", "ovf_inf"):
-            for random in (0, 9, 31) if bits else (None,):
-                ours = encode_rounded(x, fmt, rule(mode, overflow, bits=bits), random)
-                sat = overflow == "sat_finite"
-                theirs = gfloat.round_float(info, x, getattr(gfloat.RoundMode, THEIRS[mode]), sat, random or 0, bits)
-                assert ours == gfloat.encode_float(info, theirs), (x, overflow, random)
 
 
 # ---- arguments

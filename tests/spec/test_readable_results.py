@@ -63,18 +63,6 @@ def test_formats_with_nothing_normal_or_nothing_subnormal() -> None:
     assert one_line(bare) == "3 bits 1-2-0, bias 1, max 4, smallest normal 2^0, no NaN, no Inf"
 
 
-def test_a_format_as_html() -> None:
-    (table,) = page_of(DESCRIBED).tables
-    assert table.caption == "float8_e3m4"
-    assert {name: table.facts[name] for name in ("bias", "max", "NaN codes", "defined by")} == {
-        "bias": "3",
-        "max": "15.5",
-        "NaN codes": "71-7F, F1-FF",
-        "defined by": "it's <here>",
-    }
-    assert "<here>" not in DESCRIBED._repr_html_()
-
-
 def test_formats_lists_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["formats"]) == 0
     assert capsys.readouterr().out == f"{lp.formats!r}\n"
