@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import ast
-import json
 import math
 import pickle
 from fractions import Fraction
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
-from support.notebook_page import Page, Table, page_of
+from support.notebook_page import Page, page_of
 
 import lowprec as lp
 from lowprec._notebook_display import html_lines, html_table
@@ -310,18 +308,6 @@ def test_entries() -> None:
 # ---- conformance
 
 
-def _of_results(tables: list[Table]) -> dict[tuple[str, str], list[str]]:
-    """Return the cells of both tables by group and rule."""
-    cells, group = {}, ""
-    for table in tables:
-        for row in table.rows[1:]:
-            if len(row) == 1:
-                (group,) = row
-            else:
-                cells[group, row[0]] = row[1:]
-    return cells
-
-
 def test_a_report_on_conformance() -> None:
     page = page_of(_CONFORMANCE)
     differing, others = page.tables
@@ -334,25 +320,6 @@ def test_a_report_on_conformance() -> None:
     assert "P3109" not in page.lines[-3]
     assert repr(_CONFORMANCE) == "<Report: 4 rules with lowprec, <b>>"
     assert page.lines[-2:] == ["<b>: a <remark>.", "Not installed: gfloat."]
-
-
-def test_the_kept_results() -> None:
-    """Every count of the file is in the table, those of more than four digits rounded."""
-    kept = json.loads(resources.files("lowprec.conformance").joinpath("results.json").read_text(encoding="utf-8"))
-    page = page_of(kept_results())
-    assert page.tables[0].rows[0][2:] == [f"{name} {version}" for name, version in kept["versions"].items()]
-    cells = _of_results(page.tables)
-    assert len(cells) == len(kept["rules"])
-    differing = {group_and_rule for group_and_rule in cells if group_and_rule in _of_results(page.tables[:1])}
-    assert len(differing) == sum(any(differ for _, differ in row.values()) for row in kept["rules"].values())
-    wanted = sorted(
-        tuple(f"{row[name][1]} / {row[name][0]}" if name in row else "-" for name in kept["versions"])
-        for row in kept["rules"].values()
-        if all(tried < 10_000 for tried, _ in row.values())
-    )
-    found = sorted(tuple(row[1:]) for row in cells.values() if not any(cell.endswith(("k", "M")) for cell in row[1:]))
-    assert found == wanted
-    assert kept["date"] in page.tables[0].caption
 
 
 # ---- the tables themselves
