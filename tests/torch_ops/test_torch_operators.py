@@ -1,9 +1,8 @@
-"""torch.compile, export, make_fx, functionalize, jit.trace and autograd give the bits of the eager call."""
+"""torch.compile, export and autograd give the bits of the eager call; the operators and what they refuse."""
 
 from __future__ import annotations
 
 import inspect
-import io
 import shutil
 import subprocess
 import sys
@@ -111,33 +110,6 @@ def test_shapes_and_numbers_may_change(backend: str) -> None:
         for columns, scale, zero_point, block in ((8, 0.3, 1, 2), (12, 0.7, -2, 3), (20, 3, 0, 5), (6, 0.1, -8, 6)):
             x = torch.randn(3, columns) * 5
             assert bits(compiled(x, scale, zero_point, block)) == bits(call(x, scale, zero_point, block))
-
-
-@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
-@pytest.mark.parametrize("name", CALLS)
-def test_made_into_a_graph(name: str, mode: str) -> None:
-    graph = make_fx(CALLS[name], tracing_mode=mode, _allow_non_fake_inputs=True)(sample(0))
-    assert bits(graph(sample(1))) == bits(CALLS[name](sample(1)))
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_functionalized(name: str) -> None:
-    functional = torch.func.functionalize(CALLS[name])
-    assert bits(functional(sample(0))) == bits(CALLS[name](sample(0)))
-    graph = make_fx(torch.func.functionalize(CALLS[name], remove="mutations_and_views"))(sample(0))
-    assert bits(graph(sample(1))) == bits(CALLS[name](sample(1)))
-
-
-@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore:Converting a tensor to a Python integer:torch.jit.TracerWarning")  # x.shape
-@pytest.mark.parametrize("name", CALLS)
-def test_traced(name: str) -> None:
-    traced = torch.jit.trace(CALLS[name], (sample(0),), check_trace=False)
-    file = io.BytesIO()
-    torch.jit.save(traced, file)
-    file.seek(0)
-    for program in (traced, torch.jit.load(file)):
-        assert bits(program(sample(1))) == bits(CALLS[name](sample(1)))
 
 
 class Quantized(torch.nn.Module):
