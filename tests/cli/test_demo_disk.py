@@ -49,18 +49,6 @@ def test_too_little_room(
     assert os.listdir(temporary) == []
 
 
-def test_room_for_the_checkpoint_and_its_copy(
-    temporary: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """1.5 MiB have room for the checkpoint alone: the demo says so before it writes."""
-    monkeypatch.setattr("shutil.disk_usage", shutil_usage(3 * MIB // 2))
-    written = list[Path]()
-    monkeypatch.setattr(demo, "write_model", lambda folder, width: written.append(folder))
-    error = fail("demo", "--size", "1M", capsys=capsys)
-    assert error.startswith(f"{temporary}: the demo needs 2.0 MiB, and the disk has 1.5 MiB left; ")
-    assert written == []
-
-
 def room_of(text: str) -> float:
     """Return the room that the demo says it needs, in KiB."""
     found = re.search(r"They use up to (\S+) KiB of that disk", text)
@@ -87,14 +75,6 @@ def test_folders_in_folders_are_copied(capsys: pytest.CaptureFixture[str]) -> No
     result = json.loads(run("demo", "model", "--json", capsys=capsys))
     assert result["bytes"] == sum(path.stat().st_size for path in files) > weights.stat().st_size
     assert result["copy_seconds"] > 0
-
-
-def test_what_was_removed(capsys: pytest.CaptureFixture[str]) -> None:
-    np.savez("x.npz", w=np.ones((64, 64), np.float32))
-    removed = "were removed; --keep FOLDER keeps them."
-    assert run("demo", "x.npz", capsys=capsys).endswith(f"\nAll outputs {removed}\n")
-    assert run("demo", "--size", "1M", capsys=capsys).endswith(f"\nThe checkpoint and all outputs {removed}\n")
-    assert removed not in run("demo", "x.npz", "--keep", "kept", capsys=capsys)
 
 
 LIMITED = """
