@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
-import sys
 
 import pytest
 from support.cuda_on_cpu import casts, quantizations, roundings
@@ -59,24 +57,6 @@ def test_a_program_names_loops_of_the_table() -> None:
         Program(("encode9",), 32, 8, {})
     with pytest.raises(ValueError, match="`names` must be 1 to 10 loops; got 11"):
         Program(("byteswap16",) * 11, 16, 16, {})
-
-
-PARTED = """
-from lowprec import _kernels
-from lowprec._native import tier_base
-tier_base.{table}["{name}"] = {entry}
-try:
-    _kernels.use_isa("base")
-except ImportError as error:
-    print(error)
-"""
-
-
-@pytest.mark.parametrize(("table", "entry"), [("LOOPS", 0), ("SCALE_LOOPS", (0, 0, 0))])
-def test_instruction_sets_with_other_loops_are_refused(table: str, entry: object) -> None:
-    code = PARTED.format(table=table, name="encode9", entry=entry)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "lowprec._native.tier_base must have the loops of the other instruction sets\n"
 
 
 def test_every_loop_belongs_to_a_program() -> None:
