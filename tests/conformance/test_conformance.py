@@ -106,6 +106,7 @@ def test_known_differences_are_found(
     assert any(one.inputs[0]["format"] == source for one in matching)
 
 
+@pytest.mark.slow
 def test_torch_saturates_one_float8_alone(found: Report) -> None:
     pytest.importorskip("torch")
     targets = {
@@ -116,6 +117,7 @@ def test_torch_saturates_one_float8_alone(found: Report) -> None:
     assert targets["float8 overflow"] == {"float8_e4m3fn"}
 
 
+@pytest.mark.slow
 def test_what_is_not_offered_is_no_difference(found: Report) -> None:
     pytest.importorskip("onnxruntime")
     for rule in ("small nearest", "small NaN", "quantize small"):  # no float4 and no float6
@@ -129,6 +131,7 @@ def test_what_is_not_offered_is_no_difference(found: Report) -> None:
         assert library not in found.cells["quantize even"]
 
 
+@pytest.mark.slow
 def test_rounding_is_that_of_libraries_within_the_range(found: Report) -> None:
     """gfloat, pychop and APyTypes round as the exact rules say, by every mode that they have, to every format."""
     pytest.importorskip("gfloat")
@@ -142,6 +145,7 @@ def test_rounding_is_that_of_libraries_within_the_range(found: Report) -> None:
         assert found.cells[f"scale {rule}"].get("torchao", Cell()).differ == 0
 
 
+@pytest.mark.slow
 def test_onnx_reference_lets_shapes_pass(found: Report) -> None:
     pytest.importorskip("onnx")
     for rule in ("quantize refuses", "dequantize refuses"):
@@ -170,6 +174,7 @@ def _again(one: Any) -> tuple[Library, Call]:
     return library, Call(one.operator, tuple(inputs), lp.as_format(one.target), one.attributes, one.opset or 28)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the libraries overflow on purpose
 def test_each_input_shows_its_difference_again(found: Report, tally: Counter[str]) -> None:
     """From what was printed alone; the expected code of a cast is asked of the exact oracle once more."""
@@ -278,6 +283,7 @@ def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
     assert missing == ["ONNX Runtime", "torch", "NumKong", "gfloat", "pychop", "APyTypes", "torchao"]
 
 
+@pytest.mark.slow
 def test_the_command(found: Report, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(command, "report", lambda: found)
     assert main(["conformance"]) == 0

@@ -74,12 +74,6 @@ def _by_the_oracle(operator: str, given: list[np.ndarray], result: Format, attri
     ]
 
 
-def test_all_are_there() -> None:
-    found = Counter(case.model.graph.node[0].op_type for case in CASES)
-    assert found == {"QuantizeLinear": 13, "DequantizeLinear": 14, "DynamicQuantizeLinear": 3}
-    assert {case.model.opset_import[0].version for case in CASES} == {28, 11}
-
-
 STATIC = [case for case in CASES if case.model.graph.node[0].op_type != "DynamicQuantizeLinear"]
 DYNAMIC = [case for case in CASES if case.model.graph.node[0].op_type == "DynamicQuantizeLinear"]
 BY_NAME = {"ids": lambda case: case.name}
