@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.known_calls import CODES, SCALE, ZERO, X, record
 from support.optional import Missing, optional
 from support.quantize_cases import (
     FLOAT32,
@@ -29,9 +28,56 @@ from support.quantize_cases import (
 )
 
 import lowprec as lp
+from lowprec._kernels import CallCache
 from lowprec.backends.prepared_calls import DEQUANTIZED, QUANTIZED
+from lowprec.ops import quantize_linear
 from lowprec.reference.whole_arrays import array_values, broadcast
 from lowprec.spec.formats import Format, as_format
+
+X = np.linspace(-9, 9, 24, dtype=np.float32).reshape(4, 6)
+SCALE = np.array([0.5, 1, 2, 0.25, 3, 1], np.float32)
+ZERO = np.array([1, -2, 3, 0, 5, -6], np.int8)
+CODES = np.clip(np.rint(X / SCALE) + ZERO, -128, 127).astype(np.int8)
+
+
+def record(patch: pytest.MonkeyPatch) -> list[bool]:
+    """Return a list that gets, for each call from now on, whether it was carried out as one that came before."""
+    seen: list[bool] = []
+
+    def spied(original: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*args: Any) -> Any:
+            result = original(*args)
+            seen.append(result is not None)
+            return result
+
+        return run
+
+    class Spy:
+        def __init__(self, calls: CallCache) -> None:
+            self.run, self.find, self.remember, self.by_shape = (
+                spied(calls.run),
+                calls.find,
+                calls.remember,
+                calls.by_shape,
+            )
+
+    for name in ("QUANTIZED", "DEQUANTIZED"):
+        patch.setattr(quantize_linear, name, Spy(getattr(quantize_linear, name)))
+    return seen
+
+
+@pytest.fixture
+def forgotten() -> None:
+    """Forget all calls that came before."""
+    QUANTIZED.clear()
+    DEQUANTIZED.clear()
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Give, for each call in order, whether it was carried out as one that came before."""
+    return record(monkeypatch)
+
 
 SHAPES = [(5,), (3, 4), (4, 1, 6), (2, 3, 2, 3), (1, 1), (70, 70), (90, 3, 20), (5000,), (1, 4100)]
 WAYS = [(shape, *way) for shape in SHAPES for way in granularities(shape, VERSIONS[-1])]
