@@ -8,12 +8,17 @@ import pytest
 from support.random_calls.run import GENERATORS, Options, step
 
 SEED = 20
-STEPS = {tuple(GENERATORS): 250, ("quantize_linear",): 400, ("dequantize_linear",): 400}
-"""How many steps are made of calls of these functions: of the linear operators, which have most options, more."""
+STEPS = {
+    tuple(GENERATORS): 250, ("quantize_linear",): 400, ("dequantize_linear",): 400,
+    ("cast", "encode", "decode", "cast_like", "pack", "unpack"): 600,
+    ("mx_quantize", "mx_dequantize", "nvfp4_quantize", "nvfp4_dequantize"): 200,
+    ("absmax_scale", "minmax_scale", "dynamic_quantize_linear"): 200,
+}  # fmt: skip
+"""How many steps are made of calls of these functions."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("functions", STEPS, ids=lambda names: names[0] if len(names) == 1 else "all")
+@pytest.mark.parametrize("functions", STEPS, ids=lambda names: names[0] if len(names) < 9 else "all")
 def test_random_calls_agree_with_the_oracle(functions: tuple[str, ...], tally: Counter[str]) -> None:
     for number in range(STEPS[functions]):
         outcome = step(Options(SEED, functions), number)

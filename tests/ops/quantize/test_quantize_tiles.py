@@ -8,8 +8,6 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.optional import optional
 
 import lowprec as lp
@@ -46,29 +44,6 @@ def quantized(x: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> np.ndarray:
 
 X, SCALE, ZERO = sample()
 CODES = quantized(X, *(spread(one, X.shape, AXES, BLOCKS) for one in (SCALE, ZERO)))
-
-
-@settings(max_examples=150, deadline=None)
-@given(data=st.data())
-def test_numpy_divides_the_same(data: st.DataObject) -> None:
-    shape = tuple(data.draw(st.lists(st.integers(0, 9), min_size=2, max_size=4)))
-    axes = tuple(data.draw(st.permutations(range(len(shape))))[:2])
-    blocks = tuple(data.draw(st.tuples(st.integers(1, 11), st.integers(1, 11))))
-    lengths = list(shape)
-    for axis, block in zip(axes, blocks, strict=True):
-        lengths[axis] = -(-shape[axis] // block)
-    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    x = rng.standard_normal(shape).astype(np.float32)
-    scale = rng.uniform(0.01, 0.1, lengths).astype(np.float32)
-    zero = rng.integers(-20, 20, lengths).astype(np.int8)
-    signed = [axis - len(shape) * data.draw(st.booleans()) for axis in axes]
-    options: dict[str, Any] = {"axis": signed, "block_size": blocks}
-    of_each = [spread(one, shape, axes, blocks) for one in (scale, zero)]
-    codes = lp.quantize_linear(x, scale, zero, **options)
-    assert codes.tolist() == quantized(x, *of_each).tolist()
-    values = lp.dequantize_linear(codes, scale, zero, **options)
-    assert values.dtype == np.float32
-    assert values.tolist() == ((codes.astype(np.float32) - of_each[1]) * of_each[0]).tolist()
 
 
 @pytest.mark.parametrize(("to", "scale_format"), [("float8_e4m3fn", "float8_e8m0fnu"), ("int4", "float32")])
