@@ -227,7 +227,7 @@ def write(tensors: Tensors, metadata: dict[str, str] | None = None) -> Path:
 @pytest.mark.parametrize("place", ["tensor", "metadata", "both"])
 def test_a_description_is_in_a_tensor_or_in_the_metadata(make: Callable[[], Tensors], place: str) -> None:
     """The metadata count where both are there."""
-    tensors = make()
+    tensors = dict(make())
     fields = json.loads(tensors["comfy_quant"].tobytes())
     metadata = {METADATA: json.dumps({"format_version": "1.0", "layers": {P[:-1]: fields}}), "format": "pt"}
     if place == "metadata":
