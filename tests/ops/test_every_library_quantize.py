@@ -22,12 +22,15 @@ CODES = [fmt for fmt in CODES if fmt.has_zero]
 FLOATS = [lp.formats[name] for name in ("float32", "float16", "bfloat16")]
 POWERS = next(fmt for fmt in NUMERIC if not fmt.has_zero)
 SHAPE = (5, 11, 4)
-GRANULARITIES = {  # how the scale lies beside an array of SHAPE: its shape, axis and block_size
+GRANULARITIES: dict[
+    str, tuple[tuple[int, ...], Any, Any]
+] = {  # how the scale lies beside an array of SHAPE: its shape, axis and block_size
     "tensor": ((), 1, 0),
     "axis 0": ((5,), 0, 0),
     "last axis": ((4,), -1, 0),
     "blocks": ((5, 3, 4), 1, 4),
     "long blocks": ((1, 11, 4), 0, 7),
+    "tiles": ((3, 3, 4), (0, 1), (2, 4)),
 }
 
 

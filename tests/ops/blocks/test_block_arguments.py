@@ -177,14 +177,6 @@ def test_libraries(library: str, number: int) -> None:
             assert np.array_equal(bits_of(one), bits_of(other))
 
 
-def test_traced() -> None:
-    for call in (CALLS[0], CALLS[4], CALLS[5]):
-        for one, other in zip(jax.jit(call)(jnp.asarray(X)), call(X), strict=True):
-            assert np.array_equal(bits_of(one), bits_of(other))
-    values = jax.jit(lambda x: lp.mx_dequantize(*lp.mx_quantize(x, "int8")))(jnp.asarray(X))
-    assert np.array_equal(values, lp.mx_dequantize(*lp.mx_quantize(X, "int8")))
-
-
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_values_in_libraries(library: str) -> None:
     x = LIBRARIES[library](X)
