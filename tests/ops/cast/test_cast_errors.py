@@ -15,7 +15,6 @@ from lowprec.spec.operator_versions import VERSIONS
 
 torch: Any = optional("torch")
 
-ONNX_ROWS = [fmt for fmt in lp.formats.values() if fmt.since is not None]
 X = np.zeros((2, 3), np.float32)
 
 
@@ -125,20 +124,6 @@ def test_types_by_opset(fmt: lp.Format) -> None:
         lp.cast(codes, "float32", source=fmt, opset=fmt.since - 1)
     assert lp.cast(X, fmt, opset=fmt.since).shape == X.shape
     assert lp.cast(codes, "float32", source=fmt, opset=fmt.since).shape == (3,)
-
-
-def test_opsets_are_those_of_onnx() -> None:
-    defs = pytest.importorskip("onnx.defs")
-
-    schemas = [schema for schema in defs.get_all_schemas_with_history() if schema.name == "Cast" and not schema.domain]
-    assert sorted(schema.since_version for schema in schemas) == list(VERSIONS["Cast"])
-    for schema in schemas:
-        for constraint in schema.type_constraints:
-            theirs = {text.removeprefix("tensor(").removesuffix(")") for text in constraint.allowed_type_strs}
-            ours = {f.onnx_name.lower() for f in ONNX_ROWS if f.since <= schema.since_version}
-            assert theirs == {name for name in ours if not name.startswith("complex")}
-        for attribute, since in (("saturate", 19), ("round_mode", 24)):
-            assert (attribute in schema.attributes) == (schema.since_version >= since)
 
 
 def test_attributes_that_do_not_concern_the_target_are_ignored() -> None:
