@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import pickle
 import sys
-from pathlib import Path
 from typing import Any
 
 import array_api_strict as strict
@@ -15,7 +14,6 @@ from support.array_libraries import JaxCompiled, Library, codes_of, library
 from support.optional import optional
 
 import lowprec as lp
-from lowprec.checkpoints import read_array, write_array
 from lowprec.spec.formats import NUMERIC, Format
 
 torch: Any = optional("torch")
@@ -185,15 +183,6 @@ def test_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match="`to_torch` needs torch, which is not installed"):
         lp.to_torch(np.zeros(2))
-
-
-@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits <= 16], **BY_NAME)
-def test_names_survive_npz_files(fmt: Format, tmp_path: Path) -> None:
-    path = tmp_path / "x.npz"
-    write_array(path, codes_of(fmt), fmt)
-    codes, found = read_array(path)
-    assert found is fmt
-    assert np.array_equal(lp.to_numpy(codes, found).view(fmt.code_dtype), codes_of(fmt))
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits <= 16], **BY_NAME)

@@ -74,12 +74,6 @@ def test_numbers_in_an_array_of_objects() -> None:
     assert str(raised.value) == "`x` must hold text as str; got float at index (0,): `x.astype(float)` holds numbers"
 
 
-def test_pandas() -> None:
-    pandas = pytest.importorskip("pandas")
-    with pytest.raises(TypeError, match=r"got pandas\..*Series: pass `\.to_numpy\(\)`$"):
-        lp.cast(pandas.Series([1.0]), "float16")
-
-
 def test_libraries_have_their_names() -> None:
     x = np.ones(2, np.float32)
     with pytest.raises(TypeError, match=r"^`scale` must be a torch tensor, as `x` is; got a NumPy array$"):

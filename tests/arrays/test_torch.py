@@ -1,4 +1,4 @@
-"""torch tensors: layouts, gradients, shared memory, kinds that are refused, tensors of other devices."""
+"""torch tensors: layouts, gradients, shared memory, tensors of other devices."""
 
 from __future__ import annotations
 
@@ -85,15 +85,6 @@ def test_input_memory_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.clear()
 
 
-def test_kinds_that_are_refused() -> None:
-    with pytest.raises(TypeError, match="sparse"):
-        lp.cast(torch.eye(2).to_sparse(), "float16")
-    with pytest.raises(TypeError, match="meta"):
-        lp.cast(torch.empty(2, device="meta"), "float16")
-    with pytest.raises(TypeError, match="complex64"):
-        lp.cast(torch.zeros(2, dtype=torch.complex64), "float16")
-
-
 @pytest.mark.parametrize("target", [fmt for fmt in NUMERIC if fmt.bits <= 16], **BY_NAME)
 def test_off_the_host_takes_the_portable_path(target: Format, monkeypatch: pytest.MonkeyPatch) -> None:
     # what a CUDA tensor goes through, on the CPU: the array-API back end must come back in torch's own dtypes
@@ -118,19 +109,8 @@ def test_meta_tensors_hold_nothing(function: str) -> None:
         getattr(lp, function)(x, *arguments)
 
 
-def test_views_that_conjugate_or_negate_are_resolved_before_their_bits_are_read() -> None:
-    x = torch.tensor([1 + 2j, -3 - 4j])
-    assert torch.equal(lp.bitcast(x.conj(), "int64"), x.conj().resolve_conj().view(torch.int64))
-    assert lp.bitcast(x.conj().imag, "int32").tolist() == [0xC0000000 - 2**32, 0x40800000]
-
-
 def test_the_halves_of_a_tensor_that_requires_gradients_are_detached() -> None:
     x = torch.tensor([1.5, -2.25], requires_grad=True)
     for got in (lp.bitcast(x, "int32"), lp.to_torch(x), lp.encode(x, "float16"), lp.pack(lp.cast(x, "int4"), "int4")):
         assert not got.requires_grad
     assert lp.to_torch(x).data_ptr() == x.data_ptr()
-
-
-def test_parameters_and_other_subclasses() -> None:
-    x = torch.nn.Parameter(torch.tensor([1.5, -2.25]))
-    assert lp.cast(x, "float8_e5m2").tolist() == [1.5, -2.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from support.checkpoint_files import everything
 from support.typed_tensors import write_tensors
 
 from lowprec.checkpoints import convert
+from lowprec.checkpoints.containers.registry import open_container
+from lowprec.checkpoints.convert_arguments import describe_job
 from lowprec.checkpoints.files.errors import FileError
 
 
@@ -147,3 +150,12 @@ def test_other_containers(options: dict[str, Any], containers: str, tmp_path: Pa
     with pytest.raises(FileError, match=rf"x\.npz: must be a \.safetensors {containers}"):
         convert(tmp_path / "x.npz", tmp_path / "y.npz", **options)
     assert list(everything(tmp_path)) == ["x.npz"]
+
+
+def test_all_but_these_decide_the_bytes(model: Path) -> None:
+    """What is resumed must have the same ones: the format and the seed among them."""
+    found = {name: one.default for name, one in inspect.signature(convert).parameters.items()}
+    decisive = describe_job({**found, "to": "int8"}, open_container(model, None)).options
+    assert found.keys() - decisive.keys() == {
+        "src", "dst", "threads", "max_memory", "dry_run", "overwrite", "verify", "progress", "dask", "resume",
+    }  # fmt: skip

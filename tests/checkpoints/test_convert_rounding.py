@@ -14,17 +14,16 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.bits import bits_of
-from support.checkpoint_files import Array, bytes_in, everything, save, stored_bytes, values
+from support.checkpoint_files import Array, bytes_in, save, stored_bytes, values
 from support.command_line import fail, run
 from support.optional import optional
-from support.sharded_checkpoint import checkpoint
 from support.typed_tensors import nibbles, random_codes, random_scales, read_tensors, write_tensors
 
 import lowprec as lp
 from lowprec import reference
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.schemes.cast import Places
-from lowprec.spec.formats import FLOAT8_E4M3FN
+from lowprec.spec.formats import FLOAT8_E4M3FN, FLOAT8_E8M0FNU
 from lowprec.spec.rounding_modes import Rounding
 
 load_file: Any = optional("safetensors.numpy:load_file")
@@ -36,6 +35,7 @@ RULES: dict[str, dict[str, Any]] = {
     "stochastic_c": {"rounding": "stochastic_c", "seed": 2**64 - 1, "random_bits": 24, "overflow": "sat_propagate"},
     "to_odd": {"rounding": "to_odd", "overflow": "ovf_inf", "nan": "plain"},
     "toward_positive": {"rounding": "toward_positive"},
+    "nearest_even": {"rounding": "nearest_even"},
     "nan": {"nan": "zero"},
     "overflow": {"overflow": "ovf_inf"},
 }
@@ -94,31 +94,24 @@ def test_scaled(rules: dict[str, Any], to: str, scale: str, fmt: str, cut: int, 
             assert stored_bytes(target, name) == bytes_in(expected, lp.as_format(to)), name
 
 
-@pytest.mark.parametrize("shape", [(70, 48), (3, 40, 17), (513,), (1, 9), (9, 1), (4, 3, 2, 5)])
-@pytest.mark.parametrize("to", ["float8_e4m3fn", "bfloat16"])
-def test_fortran_order(to: str, shape: tuple[int, ...], cut: int, tmp_path: Path) -> None:
-    """Elements count in C order, wherever they lie."""
-    x = np.asfortranarray(values(shape, 8))
-    for source in (x, x.astype(np.float64, order="F")):
-        np.save(tmp_path / "x.npy", source)
-        convert(tmp_path / "x.npy", tmp_path / "y.npz", to=to, threads=cut, overwrite=True, **RULES["stochastic"])
-        with np.load(tmp_path / "y.npz") as file:
-            found = file["x"]
-        assert found.flags.f_contiguous
-        expected = lp.encode(np.ascontiguousarray(x), to, **RULES["stochastic"])
-        assert found.tobytes() == expected.astype(found.dtype).tobytes()
-
-
 @pytest.mark.one_in(5)
-@pytest.mark.parametrize("shape", [(70, 48), (3, 40, 17), (128, 5)])
-@pytest.mark.parametrize("scale", ["tensor", "axis:0", "axis:1", "axis:-1"])
-def test_fortran_order_with_scales(scale: str, shape: tuple[int, ...], cut: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("shape", [(70, 48), (3, 40, 17), (128, 5), (1, 9), (9, 1)])
+@pytest.mark.parametrize("scale", ["none", "tensor", "axis:0", "axis:1", "axis:-1"])
+def test_fortran_order(scale: str, shape: tuple[int, ...], cut: int, tmp_path: Path) -> None:
+    """Elements count in C order, wherever they lie."""
     x = np.asfortranarray(values(shape, 9))
     np.save(tmp_path / "x.npy", x)
     rules = RULES["stochastic"]
     convert(tmp_path / "x.npy", tmp_path / "y.npz", to="float8_e5m2", scale=scale, threads=cut, verify=True, **rules)
     with np.load(tmp_path / "y.npz") as file:
-        expected = quantized(np.ascontiguousarray(x), "float8_e5m2", scale, file["x_scale"], rules)
+        c = np.ascontiguousarray(x)
+        plain = scale == "none"
+        expected = (
+            lp.encode(c, "float8_e5m2", **rules)
+            if plain
+            else quantized(c, "float8_e5m2", scale, file["x_scale"], rules)
+        )
+        assert file["x"].flags.f_contiguous
         assert file["x"].tobytes() == bits_of(expected).tobytes()
 
 
@@ -143,30 +136,6 @@ def test_the_oracle(cut: int, tmp_path: Path) -> None:
         assert found.ravel().tolist() == expected
 
 
-def test_an_npy_file_there_and_back(tmp_path: Path) -> None:
-    """float16 to float32 and back: NumPy reads it, and values stay under every rounding."""
-    x = values((40, 30), 10, np.float16)
-    np.save(tmp_path / "x.npy", x)
-    convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float32", rounding="to_odd")
-    convert(tmp_path / "y.npy", tmp_path / "z.npy", to="float16", **RULES["stochastic"])
-    assert np.load(tmp_path / "y.npy").dtype == np.float32
-    np.testing.assert_array_equal(np.load(tmp_path / "z.npy"), x)
-    assert np.load(tmp_path / "z.npy").dtype == np.float16
-
-
-def test_safetensors_own_reader(tmp_path: Path) -> None:
-    x = values((64, 32), 11)
-    convert(
-        save(tmp_path / "x.safetensors", {"w": x}), tmp_path / "y.safetensors", to="bfloat16", **RULES["stochastic"]
-    )
-    found = load_file(tmp_path / "y.safetensors")["w"]
-    finite = np.isfinite(x) & (np.abs(x) < 1e30)
-    below, above = (lp.cast(x, "bfloat16", rounding=way) for way in ("toward_negative", "toward_positive"))
-    assert found.dtype == ml_dtypes.bfloat16
-    assert np.all((found == below) | (found == above), where=finite)
-    assert 0.4 < np.mean(np.abs(found.astype(np.float32)) > np.abs(x), where=finite) < 0.6
-
-
 def test_every_weight_that_is_dequantized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
     """The product of code and scale in float32, rounded by the rule; weights with exchanged axes among them."""
     monkeypatch.chdir(tmp_path)
@@ -185,43 +154,6 @@ def test_every_weight_that_is_dequantized(tmp_path: Path, monkeypatch: pytest.Mo
     assert {name: x.shape for name, x in found.items()} == {"a": (3, 96, 12), "b.weight": (300, 260)}
     for name, x in read_tensors(Path("wide.safetensors")).items():
         assert bits_of(found[name]).tobytes() == lp.encode(x, "float16", **RULES["stochastic"]).tobytes(), name
-
-
-def test_nearest_even_changes_nothing(tmp_path: Path) -> None:
-    source = save(tmp_path / "x.safetensors", X)
-    for to in ("bfloat16", "float8_e4m3fn", "float8_e5m2fnuz", "float4_e2m1fn"):
-        plain, named = tmp_path / f"{to}.safetensors", tmp_path / f"{to}-named.safetensors"
-        before = convert(source, plain, to=to).total
-        after = convert(source, named, to=to, rounding="nearest_even").total
-        assert plain.read_bytes() == named.read_bytes()
-        assert (before.saturated, before.flushed, before.sqnr_db) == (after.saturated, after.flushed, after.sqnr_db)
-
-
-def test_other_rules_are_another_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is resumed has one seed; another one starts over."""
-    source = checkpoint(tmp_path / "in")
-    whole = {
-        seed: convert(source, tmp_path / f"whole{seed}", to="float8_e4m3fn", rounding="stochastic", seed=seed)
-        for seed in (1, 2)
-    }
-    assert everything(tmp_path / "whole1") != everything(tmp_path / "whole2")
-    assert all(one.rules["seed"] == seed for seed, one in whole.items())
-
-    def stop(*_: Any) -> None:
-        raise OSError(28, "no space left")
-
-    for again in (1, 2):
-        with monkeypatch.context() as patched:
-            patched.setattr("lowprec.checkpoints.files.resume.ResumableStaging.publish", stop)
-            with pytest.raises(Exception, match="no space left"):
-                convert(
-                    source, tmp_path / f"out{again}", to="float8_e4m3fn", rounding="stochastic", seed=1, resume=True
-                )
-        report = convert(
-            source, tmp_path / f"out{again}", to="float8_e4m3fn", rounding="stochastic", seed=again, resume=True
-        )
-        assert any("the conversion is resumed" in remark for remark in report.remarks) == (again == 1)
-        assert everything(tmp_path / f"out{again}") == everything(tmp_path / f"whole{again}")
 
 
 def test_places() -> None:
@@ -288,3 +220,79 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
         assert "`saturate` must be True, its default, where --rounding is given" in why
         why = fail(*to, "--nan", "zero", "--opset", "25", capsys=capsys)
         assert "--opset must be 28, its default, where --nan is given" in why
+
+
+def reaches(magnitude: float, lower: float, step: float, mode: str, odd: bool, negative: bool) -> bool:
+    """Whether a magnitude rounds to lower + step or beyond, from the table of roundings."""
+    part = (magnitude - lower) / step
+    if mode in ("toward_positive", "toward_negative"):
+        mode = "away_from_zero" if negative == (mode == "toward_negative") else "toward_zero"
+    return part >= 1 or {
+        "nearest_even": part > 0.5 or (part == 0.5 and odd), "nearest_away": part >= 0.5, "nearest_zero": part > 0.5,
+        "toward_zero": False, "away_from_zero": part > 0, "to_odd": part > 0 and not odd,
+    }[mode]  # fmt: skip
+
+
+MODES = [
+    "nearest_even", "nearest_away", "nearest_zero", "toward_zero", "away_from_zero", "toward_positive",
+    "toward_negative", "to_odd",
+]  # fmt: skip
+ENDS = {
+    "float8_e4m3fn": (448.0, 32.0, False),
+    "float4_e2m1fn": (6.0, 2.0, True),
+    "float8_e5m2": (57344.0, 8192.0, True),
+}
+"""The largest value, the distance to what would come next, and whether its code is odd: 7E, 7 and 7B."""
+
+
+@pytest.mark.parametrize("source", [np.float32, np.float64])
+@pytest.mark.parametrize("to", ENDS)
+@pytest.mark.parametrize("mode", MODES)
+def test_saturated_counts(mode: str, to: str, source: Any, tmp_path: Path) -> None:
+    """What rounds beyond the range depends on the rounding, with a scale and without."""
+    top, step, odd = ENDS[to]
+    parts = np.array([-0.25, 0, 1e-3, 0.5 - 1e-3, 0.5, 0.5 + 1e-3, 1 - 1e-3, 1, 1.5, 4])
+    x = np.concatenate([sign * (top + parts * step) for sign in (1, -1)]).astype(source)
+    expected = sum(reaches(abs(v), top, step, mode, odd, v < 0) for v in x.tolist())
+    file = save(tmp_path / "x.safetensors", {"x": np.append(x, [np.nan, np.inf, 0]).astype(source)})
+    report = convert(file, tmp_path / "y.safetensors", to=to, rounding=mode, raw=True)
+    assert report.total.saturated == expected
+    # With the rule floor the scale of these is 1 or 2: the largest is top + 4 step.
+    blocks = np.concatenate([x, [top, 0.0]]).reshape(1, -1)
+    file = save(tmp_path / "b.safetensors", {"x": blocks.astype(source)})
+    how = {"scale": "block:22", "scale_format": "float8_e8m0fnu"}
+    report = convert(file, tmp_path / "z.safetensors", to=to, rounding=mode, **how)
+    (scale,) = stored_bytes(tmp_path / "z.safetensors", "x_scale")
+    scaled = (blocks.astype(source) / 2.0 ** (scale - 127)).ravel().tolist()
+    assert report.total.saturated == sum(reaches(abs(v), top, step, mode, odd, v < 0) for v in scaled)
+
+
+@pytest.mark.parametrize("mode", ["stochastic_a", "stochastic_b", "stochastic_c"])
+def test_saturated_counts_of_random_numbers(mode: str, cut: int, tmp_path: Path) -> None:
+    """Half-way beyond 448 about half of the elements are beyond: those that Inf would become NaN."""
+    x = np.concatenate([np.full(600, 448 + 16.0), np.full(600, -448 - 8.0), np.full(600, 447.0)]).astype(np.float32)
+    rules: dict[str, Any] = {"rounding": mode, "seed": 5, "random_bits": 8}
+    expected = int(np.count_nonzero((lp.encode(x, "float8_e4m3fn", overflow="ovf_inf", **rules) & 0x7F) == 0x7F))
+    assert 380 < expected < 520
+    for array in (x, np.asfortranarray(x.reshape(45, 40))):
+        np.save(tmp_path / "x.npy", array)
+        target = tmp_path / f"{array.ndim}.npz"
+        report = convert(tmp_path / "x.npy", target, to="float8_e4m3fn", threads=cut, **rules)
+        here = lp.encode(np.ascontiguousarray(array), "float8_e4m3fn", overflow="ovf_inf", **rules) & 0x7F
+        assert report.total.saturated == np.count_nonzero(here == 0x7F)
+
+
+@pytest.mark.parametrize("mode", [*MODES, "stochastic_a", "stochastic_b", "stochastic_c"])
+def test_saturated_counts_without_a_zero(mode: str, tmp_path: Path) -> None:
+    """Powers of two: both ends of the range, by the oracle; beyond them it has NaN."""
+    parts = np.array([1, 1.25, 1.5, 1.75, 1.999])
+    powers = {1: (-129, -128, -127, 0, 126, 127), -1: (-129, 0, 127)}
+    x = np.concatenate([sign * parts * 2.0**power for sign, some in powers.items() for power in some])
+    x = np.append(x, [0.0, -0.0]).astype(np.float32)
+    rounding = Rounding(mode, "ovf_inf", "signed", 4 if mode.startswith("stochastic") else 0)
+    random = [reference.random_word(8, n, 4) if rounding.random_bits else None for n in range(x.size)]
+    codes = [reference.encode_rounded(float(v), FLOAT8_E8M0FNU, rounding, r) for v, r in zip(x, random, strict=True)]
+    rules: dict[str, Any] = {"seed": 8, "random_bits": 4} if rounding.random_bits else {}
+    file = save(tmp_path / "x.safetensors", {"x": x})
+    report = convert(file, tmp_path / "y.safetensors", to="float8_e8m0fnu", rounding=mode, **rules)
+    assert report.total.saturated == codes.count(0xFF)

@@ -17,7 +17,6 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec.checkpoints.containers.registry import open_container
-from lowprec.checkpoints.containers.safetensors_file import type_of
 from lowprec.checkpoints.convert_arguments import describe_job
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.reference import exact_cast, whole_arrays
@@ -108,31 +107,6 @@ def test_what_safetensors_holds(fmt: Format, tmp_path: Path) -> None:
     else:
         assert held.dtype == (np.uint8 if fmt.bits <= 8 else np.uint16)
         assert np.array_equal(held, codes)
-
-
-def test_a_dtype_of_ml_dtypes_is_used(tmp_path: Path) -> None:
-    import ml_dtypes
-
-    fmt = lp.float_format("float8_e3m4", exponent_bits=3, mantissa_bits=4)
-    lp.convert(save(tmp_path / "x.safetensors", {"w": np.float32([1.0, -0.3])}), tmp_path / "y.safetensors", to=fmt)
-    with lp.checkpoints.open(tmp_path / "y.safetensors") as checkpoint:
-        got = checkpoint["w"]
-    assert got.dtype == ml_dtypes.float8_e3m4
-    assert got.tolist() == [1.0, -0.296875]
-
-
-def test_f8_e4m3_is_the_one_of_ofp8(tmp_path: Path) -> None:
-    """What safetensors calls F8_E4M3 has no Inf; codes of ml_dtypes' float8_e4m3 are a U8 tensor with a description."""
-    x = save(tmp_path / "x.safetensors", {"w": np.float32([1.0, 300.0])})
-    for to, type_name, largest in (("float8_e4m3fn", "F8_E4M3", 288.0), ("float8_e4m3", "U8", 240.0)):
-        target = tmp_path / f"{to}.safetensors"
-        lp.convert(x, target, to=to)
-        with safe_open(target, "np") as file:
-            assert file.get_slice("w").get_dtype() == type_name
-        with lp.checkpoints.open(target) as checkpoint:
-            assert checkpoint.info("w").format == to
-            assert checkpoint.read("w", to="float32").tolist() == [1.0, largest]
-    assert type_of(lp.formats["float8_e4m3"]) is None
 
 
 @pytest.mark.parametrize("named", ["float8_e4m3", description_of(lp.formats["float8_e4m3"])])

@@ -106,27 +106,6 @@ def test_nvfp4() -> None:
     assert info.nbytes == 7 * 32 + 7 * 4 + 4
 
 
-@pytest.mark.parametrize("scale", ["tensor", "axis:0", "axis:1"])
-@pytest.mark.parametrize("kind", ["npz", "safetensors"])
-def test_our_own_files(kind: str, scale: str) -> None:
-    x = np.random.default_rng(1).standard_normal((6, 10)).astype(np.float32)
-    source = Path(f"x.{kind}")
-    if kind == "npz":
-        np.savez(source, w=x)
-    else:
-        write_tensors(source, {"w": x})
-    lp.convert(source, f"y.{kind}", to="int8", scale=scale)
-    with lp.checkpoints.open(f"y.{kind}") as checkpoint:
-        assert list(checkpoint) == ["w"]
-        codes, scales = checkpoint.read("w", raw=True), checkpoint.read("w_scale", raw=True)
-        assert (codes.dtype, scales.dtype) == (np.int8, np.float32)
-        axis = {"tensor": (), "axis:0": (6, 1), "axis:1": (1, 10)}[scale]
-        expected = codes.astype(np.float32) * scales.reshape(axis)
-        assert np.array_equal(checkpoint.read("w", to="float32"), expected)
-        assert np.abs(expected - x).max() < 0.02
-        assert np.array_equal(checkpoint.read("w", to="float32", rows=slice(2, 4)), expected[2:4])
-
-
 @pytest.mark.parametrize("name", ["comfy/comfy-nvfp4.safetensors", "comfy/padded.safetensors", "modelopt/NVFP4"])
 def test_what_convert_makes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scales in tiles, high nibbles first, padded rows: any rows are those of the whole."""
@@ -353,18 +332,6 @@ def test_codes_of_a_format_that_the_file_does_not_name() -> None:
     with lp.checkpoints.open("x.npy", source="float8_e4m3fn") as checkpoint:
         assert checkpoint["x.npy"].tobytes() == random_codes((3, 4)).tobytes()
         assert checkpoint["x.npy"].dtype == F8
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -1.0])
-def test_scales_that_are_none(value: float) -> None:
-    scales = np.ones((2, 2), np.float32)
-    scales[1, 1] = value
-    write_tensors(Path("x.safetensors"), {W: random_codes((130, 200)), W + "_scale_inv": scales})
-    with (
-        lp.checkpoints.open("x.safetensors") as checkpoint,
-        pytest.raises(FileError, match=r"x\.safetensors: .* scale that is NaN"),
-    ):
-        checkpoint[W]
 
 
 def test_broken_files() -> None:

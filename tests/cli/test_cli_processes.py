@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import subprocess
 import sys
@@ -11,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_line import fail, listing, run
 
 import lowprec as lp
 from lowprec.cli import main
@@ -86,52 +84,3 @@ def test_version_and_help() -> None:
         with pytest.raises(SystemExit) as caught:
             main([*command, "--help"])
         assert caught.value.code == 0
-
-
-LIMITED = """
-import resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-from lowprec.cli import main
-sys.exit(main(sys.argv[1:]))
-"""
-
-
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize("old", [False, True], ids=["new", "overwrite"])
-def test_a_full_disk_leaves_what_was_there(old: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    np.save("large.npy", np.ones(100_000, np.float32))
-    if old:
-        run("cast", "x.npy", "y.npz", "--to", "int4", capsys=capsys)
-    before = listing()
-    done = process("-c", LIMITED, "cast", "large.npy", "y.npz", "--to", "float8_e5m2", "--overwrite")
-    assert (done.returncode, done.stderr) == (1, b"lowprec: y.npz: cannot be written; File too large\n")
-    assert listing() == before
-
-
-INTERRUPTED = """
-import os, signal, sys
-from lowprec.cli import main
-def sync(handle):
-    os.kill(os.getpid(), signal.SIGINT)
-os.fsync = sync
-signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
-sys.exit(main(sys.argv[1:]))
-"""
-
-
-def test_ctrl_c_leaves_no_half_file(capsys: pytest.CaptureFixture[str]) -> None:
-    run("cast", "x.npy", "y.npz", "--to", "int4", capsys=capsys)
-    before = listing()
-    done = process("-c", INTERRUPTED, "cast", "x.npy", "y.npz", "--to", "int8", "--overwrite")
-    assert (done.returncode, done.stderr) == (130, b"lowprec: interrupted\n")
-    assert listing() == before
-
-
-def test_a_folder_that_may_not_be_written(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def refuse(path: Any, mode: int = 0o777) -> None:  # root, as tests often run, may write anywhere
-        raise PermissionError(errno.EACCES, "Permission denied", path)
-
-    monkeypatch.setattr("os.mkdir", refuse)
-    assert (
-        fail("cast", "x.npy", "y.npz", "--to", "int4", capsys=capsys) == "y.npz: cannot be written; Permission denied"
-    )

@@ -55,20 +55,6 @@ def test_stochastic_bits_of_a_piece() -> None:
     assert last.shape == (3,)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((-1, 3), r"`seed` must be an integer from 0 to 2\*\*64 - 1; got -1"),
-        ((0, -3), "`shape` must be"),
-        ((0, 3, 0), "`bits` must be an integer from 1 to 32; got 0"),
-        ((0, 3, 16, -1), r"`offset` must be an integer from 0 to 2\*\*63 - 1; got -1"),
-    ],
-)
-def test_refusals(arguments: tuple[Any, ...], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        lp.stochastic_bits(*arguments)
-
-
 @pytest.mark.parametrize("bits", [3, 8, 16, 20, 32])
 @pytest.mark.parametrize("target", ["float8_e4m3fn", "bfloat16", "float4_e2m1fn", "float32", "float8_e8m0fnu"])
 @pytest.mark.parametrize("source", ["float32", "float64", "int64", "float16"])

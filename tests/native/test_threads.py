@@ -1,4 +1,4 @@
-"""Threads: forks, concurrent callers, the numbers asked for, and the caller's floating-point mode."""
+"""Threads: forks, the numbers asked for, and the caller's floating-point mode."""
 
 from __future__ import annotations
 
@@ -57,15 +57,6 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "0\n"
-
-
-def test_concurrent_callers() -> None:
-    expected = {name: lp.encode(X, name) for name in ("float8_e4m3fn", "bfloat16", "float4_e2m1fn", "int8")}
-    lp.set_num_threads(2)
-    with concurrent.futures.ThreadPoolExecutor(6) as pool:
-        jobs = [(name, pool.submit(lp.encode, X, name)) for name in expected for _ in range(6)]
-        for name, job in jobs:
-            assert np.array_equal(job.result(), expected[name])
 
 
 def test_gil_is_released() -> None:

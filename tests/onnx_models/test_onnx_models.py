@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -170,19 +168,3 @@ def test_an_operator_of_the_caller_comes_first() -> None:
             return (np.array([42]),)
 
     assert Evaluator(_model(19, "y = Cast <to = 1> (x)"), new_ops=[Cast]).run(None, {"x": X})[0].tolist() == [42]
-
-
-WITHOUT = """
-import sys
-sys.modules["onnx"] = None
-import lowprec
-try:
-    import lowprec.onnx
-except ImportError as error:
-    print(error)
-"""
-
-
-def test_without_onnx_it_says_what_to_install() -> None:
-    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True)
-    assert done.stdout == "lowprec.onnx needs the onnx package, 1.23 or newer: pip install 'onnx>=1.23'\n"

@@ -106,18 +106,6 @@ def test_format_names_have_one_home() -> None:
         assert not pattern.findall(path.read_text(encoding="utf-8")), path.name
 
 
-def test_every_file_says_its_job() -> None:
-    folders = (PACKAGE, ROOT / "explorer", ROOT / "tests", ROOT / "benchmarks")
-    sources = [path for folder in folders for pattern in ("*", "*/*", "*/*/*") for path in folder.glob(pattern)]
-    assert len(sources) > 20
-    for path in sources:
-        rendered = path.with_name(path.name + ".in").exists()
-        if path.suffix not in (".py", ".pyx", ".pxi", ".pxd", ".cuh") or rendered:
-            continue
-        first = path.read_text(encoding="utf-8").split("\n", 1)[0]
-        assert first.startswith(('"""', 'r"""', "# ", "// ")), path.name
-
-
 def test_formats_are_onnxs() -> None:
     theirs = dict(onnx.TensorProto.DataType.items())
     theirs.pop("UNDEFINED")

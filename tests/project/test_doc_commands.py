@@ -94,8 +94,3 @@ def test_commands_run_and_print_what_the_page_shows(page: Path, working_folder: 
                 if block.followed and after and after.language == "text":
                     matches = doctest.OutputChecker().check_output(after.text, printed, doctest.ELLIPSIS)
                     assert matches, f"{block.text}prints\n{printed}and not\n{after.text}"
-
-
-def test_there_are_commands_to_run() -> None:
-    commands = [block.text for page in PAGES for block in blocks(page) if block.language == "sh"]
-    assert sum(text.count("lowprec ") for text in commands) >= 10

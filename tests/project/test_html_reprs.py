@@ -1,20 +1,18 @@
-"""What notebooks show of formats, explanations, reports and conformance: well-formed, escaped, and the right values."""
+"""What notebooks and `print` show of formats, explanations, reports and conformance: well-formed, escaped, right."""
 
 from __future__ import annotations
 
 import ast
-import json
 import math
 import pickle
 from fractions import Fraction
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
-from support.notebook_page import Page, Table, page_of
+from support.notebook_page import Page, page_of
 
 import lowprec as lp
 from lowprec._notebook_display import html_lines, html_table
@@ -310,18 +308,6 @@ def test_entries() -> None:
 # ---- conformance
 
 
-def _of_results(tables: list[Table]) -> dict[tuple[str, str], list[str]]:
-    """Return the cells of both tables by group and rule."""
-    cells, group = {}, ""
-    for table in tables:
-        for row in table.rows[1:]:
-            if len(row) == 1:
-                (group,) = row
-            else:
-                cells[group, row[0]] = row[1:]
-    return cells
-
-
 def test_a_report_on_conformance() -> None:
     page = page_of(_CONFORMANCE)
     differing, others = page.tables
@@ -336,25 +322,6 @@ def test_a_report_on_conformance() -> None:
     assert page.lines[-2:] == ["<b>: a <remark>.", "Not installed: gfloat."]
 
 
-def test_the_kept_results() -> None:
-    """Every count of the file is in the table, those of more than four digits rounded."""
-    kept = json.loads(resources.files("lowprec.conformance").joinpath("results.json").read_text(encoding="utf-8"))
-    page = page_of(kept_results())
-    assert page.tables[0].rows[0][2:] == [f"{name} {version}" for name, version in kept["versions"].items()]
-    cells = _of_results(page.tables)
-    assert len(cells) == len(kept["rules"])
-    differing = {group_and_rule for group_and_rule in cells if group_and_rule in _of_results(page.tables[:1])}
-    assert len(differing) == sum(any(differ for _, differ in row.values()) for row in kept["rules"].values())
-    wanted = sorted(
-        tuple(f"{row[name][1]} / {row[name][0]}" if name in row else "-" for name in kept["versions"])
-        for row in kept["rules"].values()
-        if all(tried < 10_000 for tried, _ in row.values())
-    )
-    found = sorted(tuple(row[1:]) for row in cells.values() if not any(cell.endswith(("k", "M")) for cell in row[1:]))
-    assert found == wanted
-    assert kept["date"] in page.tables[0].caption
-
-
 # ---- the tables themselves
 
 
@@ -366,3 +333,53 @@ def test_every_text_is_escaped() -> None:
     assert page.tables[0].rows == [[name, name], [name, name], [name]]
     assert page.lines == [name]
     assert text.count("<script") == 0
+
+
+@pytest.mark.parametrize("count", [1, 16])
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_report_is_its_tables(count: int, dry_run: bool, tmp_path: Path) -> None:
+    lp.checkpoints.save(tmp_path / "x.npz", {f"w{n}": np.ones((4, 8), np.float32) for n in range(count)})
+    report = lp.convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float16", dry_run=dry_run)
+    assert str(report) == report.as_text()
+    assert len(str(report)) < 2000
+    assert repr(report).startswith("Report(")
+
+
+def test_findings_are_lines_and_a_total() -> None:
+    findings = Findings(
+        [Finding("layout", False, "", "two\nlines"), Finding("scales", True, "w", "has 1 NaN among 2 scales", 3)]
+    )
+    lines = ["note: two lines", "error: 'w' and 2 more like it: has 1 NaN among 2 scales", "1 error"]
+    assert str(findings) == "\n".join(lines)
+    assert str(Findings()) == "0 errors"
+    unchecked = Findings([Finding("unchecked", False, "", "some of it")])
+    assert str(unchecked) == "note: some of it\n0 errors; not all was checked"
+
+
+def test_entries_are_a_table_and_a_total() -> None:
+    entries = Entries([Entry("w", "int8", (2, 3), 6, 0, 0, -128, 127), Entry("s", "float32", (), 4, 1, 0)])
+    assert str(entries) == (
+        "tensor  format   bytes  NaN  Inf   min  max  shape\n"
+        "w       int8         6    0    0  -128  127  2x3\n"
+        "s       float32      4    1    0     -    -  scalar\n"
+        "2 tensors, 10 B; float32, int8"
+    )
+    assert str(Entries([Entry("w", "int8", (2, 3), 6)])) == (
+        "tensor  format  bytes  shape\nw       int8        6  2x3\n1 tensor, 6 B; int8"
+    )
+    assert str(Entries()) == "tensor  format  bytes  shape\n0 tensors, 0 B; "
+
+
+def test_losses_of_blocks_are_a_table() -> None:
+    losses = BlockLosses(
+        [BlockLoss("mxfp4", "float4_e2m1fn", 16, "floor", 18.125, 4.5),
+         BlockLoss("nvfp4", "float4_e2m1fn", 32, None, 20.5, 4.25)]
+    )  # fmt: skip
+    assert str(losses) == (
+        "blocks  scale rule         16     32\n"
+        "mxfp4   floor           18.12\n"
+        "nvfp4   its own                20.50\n"
+        "mxfp4   bits per value    4.5\n"
+        "nvfp4   bits per value          4.25"
+    )
+    assert str(BlockLosses()) == "blocks  scale rule"

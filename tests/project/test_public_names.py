@@ -1,10 +1,9 @@
-"""What a package shows of itself: `dir`, `help`, public packages that are there before they are touched."""
+"""What a package shows of itself: `dir`, public packages that are there before they are touched."""
 
 from __future__ import annotations
 
 import ast
 import importlib
-import pydoc
 import subprocess
 import sys
 
@@ -71,13 +70,3 @@ def test_an_unknown_name() -> None:
         module = importlib.import_module(package)
         with pytest.raises(AttributeError, match=f"^module '{package}' has no attribute 'castt'$"):
             getattr(module, "castt")  # noqa: B009  not written as an attribute, which mypy would refuse
-
-
-def test_help_begins_for_users() -> None:
-    text = run("import lowprec as lp; help(lp)")
-    first = text[: text.index("PACKAGE CONTENTS")]
-    for name in ("lp.cast(x", "`explain`", "`lp.checkpoints`", "lp.formats"):
-        assert name in first
-    for word in ("kernel", "back end", "plan"):
-        assert word not in first
-    assert pydoc.splitdoc(lp.__doc__ or "")[0].startswith("Low-precision numbers")

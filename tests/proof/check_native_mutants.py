@@ -387,17 +387,11 @@ _QUOTIENTS = [
     "tests/ops/quantize/test_quantize_layouts.py",
 ]  # fmt: skip
 _ROUNDINGS = ["tests/native/test_rounding_loops.py", "tests/native/test_stochastic_loops.py"]
-_ERRORS = [
-    "tests/loss/test_error_stats.py", "tests/loss/test_scaled_stats.py", "tests/ops/quantize/test_quantize_errors.py",
-]  # fmt: skip
-_CALLS = [
-    "tests/backends/test_known_calls.py", "tests/backends/test_known_calls_refused.py",
-    "tests/ops/quantize/test_scale_layouts_fused.py",
-]  # fmt: skip
+_ERRORS = ["tests/loss/test_error_stats.py", "tests/ops/quantize/test_quantize_errors.py"]
+_CALLS = ["tests/backends/test_known_calls.py", "tests/ops/quantize/test_scale_layouts_fused.py"]
 _THREADS = [
     "tests/native/test_threads.py",
     "tests/native/test_stream_output.py",
-    "tests/native/test_prefetch_choice.py",
 ]
 TESTS = {
     "*/vector_kernels/round.h": [*_ROUNDINGS, "tests/ops/cast/test_rounding_against_peers.py"],
@@ -421,7 +415,7 @@ TESTS = {
     ],
     "*/torch_tensors.pxi": ["tests/backends/test_small_calls.py", "tests/arrays/test_torch_tensor_kinds.py"],
     "*/call_cache.pxi": [
-        "tests/native/test_entry_points.py",
+        "tests/native/test_programs.py",
         "tests/backends/test_small_calls.py",
         *_CALLS,
         "tests/backends/test_known_scales.py",
@@ -434,7 +428,7 @@ TESTS = {
     "*/programs.pxi": [*_THREADS, *_CASTS, *_QUOTIENTS],
     "*/dense_arrays.pxi": [*_THREADS, *_CASTS, *_QUOTIENTS],
     "*/random_numbers.pxi": ["tests/reference/test_philox.py", *_ROUNDINGS],
-    "*/_kernels.pyx": ["tests/native/test_entry_points.py", *_CASTS, "tests/native/test_build_info.py"],
+    "*/_kernels.pyx": ["tests/native/test_programs.py", *_CASTS, "tests/native/test_build_info.py"],
     "*": [*_CASTS, *_QUOTIENTS, *_ROUNDINGS],
 }
 # What a mutant that outlives those has to outlive too.

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from support.fuzz.mutations import mutate
 from support.fuzz.reading import DefectError, Examiner
-from support.fuzz.seeds import CORPUS, READERS, corpus_of, seeds_of
+from support.fuzz.seeds import READERS, corpus_of, seeds_of
 from support.optional import Missing, optional
 
 MUTATED = 200
-LARGEST = 300 << 10
 
 
 @pytest.mark.slow
@@ -39,10 +38,3 @@ def test_corpus_and_mutations_of_it(reader: str, tmp_path: Path) -> None:
     assert examiner.outcomes["read"] > read
     assert examiner.outcomes["refused"] > 0 or reader == "config"
     assert examiner.outcomes["converted"] > 0 or reader == "index"
-
-
-def test_the_corpus_is_small() -> None:
-    assert {file.name for file in CORPUS.iterdir()} == {f"{reader}.zip" for reader in READERS}
-    sizes = [len(content) for reader in READERS for content in corpus_of(reader).values()]
-    assert 200 < len(sizes) < 300
-    assert sum(sizes) < LARGEST

@@ -5,14 +5,13 @@ The cases are a part of the wheel of onnx 1.18.0 (Apache License 2.0), under the
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 
 import pytest
 
 pytest.importorskip("onnx")
 
-from support.onnx_releases import DECIDED, RELEASES, Difference, cases_in, decision, differences
+from support.onnx_releases import Difference, cases_in, decision, differences
 from support.paths import ROOT
 
 CASES = cases_in(ROOT / "tests/proof/golden/onnx-1.18.0-cases.zip")
@@ -27,19 +26,3 @@ def test_every_difference_is_a_decided_one() -> None:
         "int4 and uint4 clamped": 36, "NaN in float4_e2m1fn": 2,
     }  # fmt: skip
     assert sum(one for one in FOUND if isinstance(one, int)) == 418
-
-
-@pytest.mark.parametrize("name", DECIDED)
-def test_no_other_code_falls_under_a_decision(name: str) -> None:
-    one = next(one for one in DIFFERENT if decision(one) == name)
-    for other in (
-        dataclasses.replace(one, stored=one.stored ^ 1), dataclasses.replace(one, got=one.got ^ 1),
-        dataclasses.replace(one, got=one.stored, stored=one.got), dataclasses.replace(one, target="FLOAT8E4M3FN"),
-    ):  # fmt: skip
-        assert decision(other) is None
-
-
-def test_the_docs_name_every_decision() -> None:
-    text = (ROOT / "docs/onnx.md").read_text(encoding="utf-8")
-    assert [name for name in DECIDED if f"| {name} |" not in text] == []
-    assert f"{len(RELEASES)} releases" in text

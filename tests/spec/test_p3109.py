@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import dataclasses
 import math
@@ -10,14 +9,12 @@ import pickle
 import re
 import struct
 import zlib
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from support.optional import optional
 from support.p3109_names import NAMES, facts_in
-from support.paths import ROOT
 
 import lowprec as lp
 from lowprec import reference
@@ -142,27 +139,6 @@ def test_which_formats_there_are() -> None:
             assert (name in converted) == all(float(np.float32(value)) == value for value in finite), name
     assert not why_not_converted(lp.formats["float64"])
     assert not why_not_converted(lp.formats["int32"])
-
-
-def test_the_documentation_says_how_many_there_are() -> None:
-    def taken(call: Callable[[str], object]) -> int:
-        count = 0
-        for name in NAMES:
-            with contextlib.suppress(ValueError):
-                call(name)
-                count += 1
-        return count
-
-    described, explained = taken(lp.finfo), taken(lambda name: lp.explain("0.3", name))
-    converted = taken(lambda name: lp.encode(np.float32([0.3]), name))
-    page = " ".join((ROOT / "docs" / "formats.md").read_text(encoding="utf-8").split())
-    assert (
-        f"All {len(NARROW)} P3109 formats of up to 8 bits and {converted} of the {len(NAMES)} of up to 16 bits" in page
-    )
-    assert described == explained
-    assert (
-        f"take more: {described} of the {len(NAMES)}. The other {len(NAMES) - described} have 12 exponent bits" in page
-    )
 
 
 def test_what_is_not_converted() -> None:

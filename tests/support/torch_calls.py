@@ -66,6 +66,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "quantize blocks": lambda x: lp.quantize_linear(
         x, _POWERS, block_size=4, output_dtype="float4_e2m1fn", packed=True
     , axis=1),
+    "quantize tiles": lambda x: lp.quantize_linear(
+        x, _BLOCKS[:3], axis=(0, 1), block_size=(2, 4), output_dtype="float8_e4m3fn"
+    ),
     "quantize codes": lambda x: lp.quantize_linear(
         lp.encode(x, "bfloat16"), _BLOCKS[0, 0], source="bfloat16", output_dtype="float8_e5m2",
         saturate=False, out=torch.zeros(6, 8, dtype=torch.float8_e5m2),
@@ -73,6 +76,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "dequantize": lambda x: lp.dequantize_linear(lp.cast(x, "int8"), 0.3, _OFFSET),
     "dequantize per axis": lambda x: lp.dequantize_linear(
         lp.cast(x, "int8"), _SCALE, _ZERO, axis=0, output_dtype="float16"
+    ),
+    "dequantize tiles": lambda x: lp.dequantize_linear(
+        lp.cast(x, "int8"), _BLOCKS[:3], axis=(0, 1), block_size=(2, 4)
     ),
     "dequantize blocks": lambda x: lp.dequantize_linear(
         _int4(x), lp.encode(_BLOCKS, "float8_e8m0fnu"), 1, source="int4", scale_format="float8_e8m0fnu",

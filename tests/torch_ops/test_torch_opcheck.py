@@ -34,6 +34,9 @@ def _samples() -> Iterator[tuple[Any, tuple[Any, ...], dict[str, Any]]]:
     yield OPERATORS.quantize_linear, (x, scale, zero), {"axis": 0}
     yield OPERATORS.quantize_linear, (x, blocks), {"block_size": 3, "output_dtype": "int4", "packed": True}
     yield OPERATORS.dequantize_linear, (x.to(torch.int8).t(), scale, zero), {"axis": 1}
+    tiles = {"axis": [0, 1], "block_size": [2, 3]}
+    yield OPERATORS.quantize_linear, (x, blocks[:2], zero[:2, None].expand(2, 2)), tiles
+    yield OPERATORS.dequantize_linear, (x.to(torch.int8), blocks[:2]), tiles
     yield OPERATORS.dequantize_linear, (codes, scale[0]), {"packed": True, "shape": [3, 6], "source": "int4"}
     yield OPERATORS.number, (x, 0.3, "float16"), {}
 

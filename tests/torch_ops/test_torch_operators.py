@@ -1,10 +1,8 @@
-"""torch.compile, export, make_fx, functionalize, jit.trace and autograd give the bits of the eager call."""
+"""torch.compile, export and autograd give the bits of the eager call; the operators and what they refuse."""
 
 from __future__ import annotations
 
 import inspect
-import io
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -58,18 +56,6 @@ def test_compiled_formats(fmt: Format) -> None:
     assert bits(compiled(sample())) == bits(call(sample()))
 
 
-@pytest.mark.skipif(shutil.which("g++") is None, reason="inductor compiles C++")
-@pytest.mark.filterwarnings("default")  # torch's compiler warns of its own parts
-def test_compiled_to_machine_code() -> None:
-    def call(x: Any) -> Any:
-        scaled = x * 2 + 1
-        return [CALLS[name](scaled) for name in ("cast", "encode packed", "quantize", "quantize blocks", "unpack")]
-
-    with torch._inductor.config.patch(compile_threads=1):
-        compiled = torch.compile(call, backend="inductor", fullgraph=True)
-        assert bits(compiled(sample())) == bits(call(sample()))
-
-
 def test_the_first_call_of_a_process_can_be_compiled() -> None:
     code = """
 import sys
@@ -113,33 +99,6 @@ def test_shapes_and_numbers_may_change(backend: str) -> None:
             assert bits(compiled(x, scale, zero_point, block)) == bits(call(x, scale, zero_point, block))
 
 
-@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
-@pytest.mark.parametrize("name", CALLS)
-def test_made_into_a_graph(name: str, mode: str) -> None:
-    graph = make_fx(CALLS[name], tracing_mode=mode, _allow_non_fake_inputs=True)(sample(0))
-    assert bits(graph(sample(1))) == bits(CALLS[name](sample(1)))
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_functionalized(name: str) -> None:
-    functional = torch.func.functionalize(CALLS[name])
-    assert bits(functional(sample(0))) == bits(CALLS[name](sample(0)))
-    graph = make_fx(torch.func.functionalize(CALLS[name], remove="mutations_and_views"))(sample(0))
-    assert bits(graph(sample(1))) == bits(CALLS[name](sample(1)))
-
-
-@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore:Converting a tensor to a Python integer:torch.jit.TracerWarning")  # x.shape
-@pytest.mark.parametrize("name", CALLS)
-def test_traced(name: str) -> None:
-    traced = torch.jit.trace(CALLS[name], (sample(0),), check_trace=False)
-    file = io.BytesIO()
-    torch.jit.save(traced, file)
-    file.seek(0)
-    for program in (traced, torch.jit.load(file)):
-        assert bits(program(sample(1))) == bits(CALLS[name](sample(1)))
-
-
 class Quantized(torch.nn.Module):
     """A linear layer with quantized weights."""
 
@@ -165,6 +124,8 @@ def test_exported(strict: bool, tmp_path: Path) -> None:
     torch.save(x, tmp_path / "x.pt")
     for found in (program, program.run_decompositions(), torch.export.load(tmp_path / "program.pt2")):
         assert bits(found.module()(x)) == bits([y.detach() for y in model(x)])
+    if not strict:  # the file is read back alike
+        return
     code = f"""
 import torch
 import lowprec.torch_ops

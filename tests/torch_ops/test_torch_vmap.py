@@ -76,6 +76,8 @@ GRANULARITIES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]
     "blocks along 1": ((4, 6), (4, 3), {"axis": 1, "block_size": 2}),
     "blocks along -1, the last shorter": ((2, 4, 7), (2, 4, 3), {"axis": -1, "block_size": 3}),
     "one block": ((6,), (1,), {"axis": 0, "block_size": 8}),
+    "tiles": ((5, 6), (3, 2), {"axis": (0, 1), "block_size": (2, 4)}),
+    "tiles along -1 and -2": ((2, 5, 6), (2, 3, 2), {"axis": (-1, -2), "block_size": (4, 2)}),
 }  # fmt: skip
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import functools
-import inspect
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +15,6 @@ from support.compare import assert_same
 
 from lowprec import reference
 from lowprec.backends import array_api
-from lowprec.backends.array_api import cast, quantize, rounding
 from lowprec.conformance import cast_inputs
 from lowprec.plans.cast_plan import make_plan
 from lowprec.reference import whole_arrays
@@ -239,19 +236,3 @@ def test_a_library_without_the_dtypes_is_named(missing: str) -> None:
     rows = FORMATS["float32"], FORMATS["uint32"]
     with pytest.raises(TypeError, match=rf"has {missing}; got an array of smalllib"):
         array_api.cast_array(np.zeros(2, np.float32), make_plan(*rows, cast_rules(*rows)), limited)
-
-
-def test_it_shares_nothing_with_the_other_implementations() -> None:
-    imported = set()
-    for module in (cast, rounding, quantize):
-        for node in ast.walk(ast.parse(inspect.getsource(module))):
-            if isinstance(node, ast.Import):
-                imported |= {name.name for name in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                imported.add("." * node.level + (node.module or ""))
-    ours = {name for name in imported if name.startswith(".")}
-    assert ours == {
-        ".cast", ".rounding", "..jobs", "..._float_mode", "...plans.plan",
-        "...plans.scale_shapes", "...spec.formats", "...spec.rounding_modes",
-    }  # fmt: skip
-    assert imported - ours == {"__future__", "array_api_compat", "dataclasses", "functools", "math", "typing"}

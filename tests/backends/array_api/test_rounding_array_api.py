@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -226,14 +224,3 @@ def test_jobs_of_every_shape(library: Any, monkeypatch: pytest.MonkeyPatch) -> N
         found = calls(y, library.asarray(scale.copy()), library.permute_dims(y, (2, 0, 1)))
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(unsigned(one), unsigned(other))
-
-
-def test_it_shares_nothing_with_the_other_implementations() -> None:
-    imported = {
-        node.module
-        for node in ast.walk(ast.parse(inspect.getsource(array_api_rounding)))
-        if isinstance(node, ast.ImportFrom) and node.level
-    }
-    assert imported == {
-        "cast", "plans.plan", "spec.formats", "spec.rounding_modes"
-    }  # fmt: skip

@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from support.checked_models import MODELS, UP, Model, codes, deepseek, errors, only, write
+from support.checked_models import (
+    MODELS,
+    PROJECTIONS,
+    UP,
+    Model,
+    Q,
+    Tensors,
+    channel,
+    codes,
+    compressed,
+    deepseek,
+    errors,
+    gpt_oss,
+    modelopt,
+    nvfp4,
+    only,
+    pack,
+    plain,
+    write,
+)
 from support.checkpoint_files import raw_file, sizes_of_reads
 from support.command_line import run
 from support.containers import SOURCES
+from support.quantized_checkpoints import LAYOUTS, REFUSED, write_folder
 from support.tiny_models import llama, llama_config
 from support.tiny_models import write_folder as write_llama
-from support.typed_tensors import write_tensors
+from support.typed_tensors import BF16, E8M0, F8, Array, write_tensors
 
 import lowprec as lp
 from lowprec.checkpoints import Finding, check, progress
@@ -173,3 +195,443 @@ def test_arguments() -> None:
     for command in ("check", "check a b", "check a --max-memory x"):
         with pytest.raises(SystemExit):
             main(command.split())
+
+
+# --- scales ---
+
+
+def replaced(tensor: str, place: tuple[int, ...] | list[tuple[int, ...]], value: Any) -> Callable[[Tensors], object]:
+    """Return what puts a value at one place of a tensor, or at several."""
+
+    def spoil(tensors: Tensors) -> None:
+        array = tensors[tensor] = tensors[tensor].copy()
+        for one in [place] if isinstance(place, tuple) else place:
+            array[one] = value
+
+    return spoil
+
+
+INTEGERS = np.ones((192, 256), np.int8)
+EXPERTS = "model.layers.1.mlp.experts.gate_up_proj_scales"
+SPOILT: dict[str, tuple[Model, Callable[[Tensors], object], str, str, str]] = {
+    "no scales": (deepseek, lambda t: t.pop(f"{UP}.weight_scale_inv"), "scales", f"{UP}.weight",
+                  "holds float8_e4m3fn codes and has no scales"),
+    "no codes": (deepseek, lambda t: t.pop(f"{UP}.weight"), "scales", f"{UP}.weight_scale_inv",
+                 "of a weight that is missing"),
+    "integers without scales": (channel, lambda t: (t.update({f"{UP}.weight": INTEGERS}), t.pop(f"{UP}.weight_scale")),
+                                "scales", f"{UP}.weight", "holds int8 codes and has no scales"),
+    "an exponent that is NaN": (gpt_oss, replaced(EXPERTS, (0, 3, 1), 255), "values", EXPERTS,
+                                "has 1 NaN among 512 scales"),
+    **{f"a scale, {value}, {name}": (model, replaced(f"{UP}.{name}", (1, 0), value), "values", f"{UP}.{name}",
+                                     f"has 1 {text} among {size} scales")
+       for value, text in ((np.nan, "NaN"), (np.inf, "infinite"), (-1.0, "negative"), (-0.0, "negative"))
+       for model, name, size in ((deepseek, "weight_scale_inv", 4), (channel, "weight_scale", 192))},
+    **{f"a scale of inputs, {value}": (modelopt, replaced(f"{UP}.input_scale", (), value), "values",
+                                       f"{UP}.input_scale", "")
+       for value in (np.nan, np.inf, -1, 0)},
+    **{f"codes, {model.__name__}": (model, replaced(f"{UP}.weight", [(0, 0), (191, 255)], np.nan), "values",
+                                    f"{UP}.weight", f"has 2 NaN among {192 * 256} codes")
+       for model in (deepseek, channel)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SPOILT)
+def test_one_tensor_that_is_wrong(case: str) -> None:
+    """Where it is a number, headers alone do not show it."""
+    model, spoil, kind, tensor, text = SPOILT[case]
+    tensors, config = model()
+    spoil(tensors)
+    only(write(tensors, config), kind, tensor, text)
+    assert bool(errors("model", values=False)) == (kind != "values")
+
+
+def test_the_scales_of_all_weights_are_missing() -> None:
+    tensors, config = deepseek()
+    tensors = {name: array for name, array in tensors.items() if "scale" not in name}
+    found = errors(write(tensors, config))
+    assert [(one.tensor, one.count) for one in found] == [
+        ("model.layers.0.mlp.up_proj.weight", 2), ("model.layers.0.self_attn.q_proj.weight", 2),
+    ]  # fmt: skip
+    assert str(found[0]) == (
+        "error: 'model.layers.0.mlp.up_proj.weight' and 1 more like it: "
+        "holds float8_e4m3fn codes and has no scales, where others are quantized"
+    )
+
+
+@pytest.mark.parametrize("top", [448, 16])
+def test_fp8_without_any_scale_is_judged_by_its_values(top: int) -> None:
+    """Codes that reach the largest value had scales; weights that were only cast stay small."""
+    numbers = np.linspace(-top, top, 192 * 256).astype(F8).reshape(192, 256)
+    write({f"{UP}.weight": numbers, **plain()}, None)
+    if top == 448:
+        only("model", "scales", f"{UP}.weight", "up to 448 of 448 and has no scales: they seem to be lost")
+    else:
+        assert not errors("model")
+        assert any("engines take their values" in one.text for one in check("model"))
+
+
+def test_scales_beside_values() -> None:
+    tensors, config = deepseek()
+    tensors[f"{UP}.weight"] = np.ones((192, 256), BF16)
+    found = errors(write(tensors, config))
+    assert {(one.kind, one.tensor) for one in found} == {
+        ("scales", f"{UP}.weight_scale_inv"), ("configuration", UP),
+    }  # fmt: skip
+    assert "which holds values (bfloat16) and no codes" in found[0].text
+
+
+def test_bytes_without_a_description() -> None:
+    write({f"{UP}.weight": np.ones((192, 128), np.uint8), **plain()}, None)
+    only("model", "scales", f"{UP}.weight", "holds uint8 codes and has no scales")
+
+
+@pytest.mark.parametrize("name", [name for name in REFUSED if name.startswith("unknown")])
+def test_scales_of_an_unknown_name(name: str) -> None:
+    found = errors(write_folder(Path("in"), LAYOUTS[name]))
+    assert [one.kind for one in found] == ["scales"]
+    assert "is no known kind of scales" in found[0].text
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "array", "text"),
+    [(deepseek, "weight_scale_inv", np.ones((3, 2), np.float32), "fits no weight of shape"),
+     (channel, "weight_scale", np.ones((191, 1), BF16), "fits no weight of shape"),
+     (nvfp4, "weight_scale", np.ones((192, 15), F8), "fits no weight of shape"),
+     (pack, "weight_shape", np.array([192, 240]), "which fits no weight of [4] bits"),
+     (nvfp4, "weight_global_scale", np.ones(2, np.float32), "must be one F32"),
+     (channel, "weight_scale", np.ones(192, BF16), "engines expect [192, 1]")],
+)  # fmt: skip
+def test_scales_of_another_shape(model: Model, name: str, array: Array, text: str) -> None:
+    """A fault in one weight hides nothing of the others."""
+    tensors, config = model()
+    tensors[f"{UP}.{name}"] = array
+    found = errors(write(tensors, config))
+    assert len(found) == 1
+    assert found[0].tensor.startswith(UP)
+    assert text in found[0].text
+    assert any(one.kind == "layout" and one.text.endswith(("3 weights", "4 weights")) for one in check("model"))
+
+
+@pytest.mark.parametrize("chunk", [64, 1 << 20])
+def test_scales_that_are_zero(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With codes that are not, values are lost; with codes that are, there were none."""
+    monkeypatch.setattr(values, "CHUNK", chunk)
+    tensors, config = deepseek()
+    tensors[f"{UP}.weight_scale_inv"][1, 1] = 0
+    only(
+        write(tensors, config), "values", f"{UP}.weight_scale_inv", "has 1 zero among 4 scales, for codes that are not"
+    )
+    tensors[f"{UP}.weight"] = tensors[f"{UP}.weight"].copy()
+    tensors[f"{UP}.weight"][128:, 128:] = -0.0
+    write(tensors, config, "right")
+    assert not errors("right")
+    assert any("for codes that are zero too" in one.text for one in check("right"))
+
+
+def test_zero_scales_of_fp4() -> None:
+    tensors, config = nvfp4()
+    tensors[f"{UP}.weight_scale"][5, 3] = 0
+    only(write(tensors, config), "values", f"{UP}.weight_scale", "has 1 zero among 3072 scales, for codes that are not")
+    packed = tensors[f"{UP}.weight_packed"].copy()
+    packed[5, 24:32] = 0x80
+    write({**tensors, f"{UP}.weight_packed": packed}, config, "right")
+    assert not errors("right")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0.0, -2.0])
+@pytest.mark.parametrize(("model", "name"), [(nvfp4, "weight_global_scale"), (modelopt, "weight_scale_2")])
+def test_second_scales_that_are_none(model: Model, name: str, value: float) -> None:
+    tensors, config = model()
+    tensors[f"{UP}.{name}"] = np.full(tensors[f"{UP}.{name}"].shape, value, np.float32)
+    found = errors(write(tensors, config))
+    assert (found[0].tensor, found[0].kind) == (f"{UP}.{name}", "scales")
+    assert "must be a positive number" in found[0].text
+
+
+@pytest.mark.parametrize(("model", "name", "value"), [
+    (nvfp4, "weight_global_scale", 1 / 5000), (modelopt, "weight_scale_2", 5000), (deepseek, "weight_scale_inv", 1000),
+])  # fmt: skip
+def test_scales_that_are_inverses(model: Model, name: str, value: float) -> None:
+    """A second scale that divides in one layout multiplies in another; weights thousands of times too large."""
+    tensors, config = model()
+    for module in PROJECTIONS:
+        tensors[f"{module}.{name}"][...] = value
+    found = errors(write(tensors, config))
+    assert {one.count for one in found} == {2}
+    assert all("makes values of up to" in one.text for one in found)
+
+
+def test_fused_weights_with_second_scales_of_their_own() -> None:
+    tensors, config = nvfp4()
+    for name in ("weight_packed", "weight_scale", "weight_global_scale"):
+        tensors[f"model.layers.1.self_attn.k_proj.{name}"] = tensors[f"{Q}.{name}"].copy()
+    assert not errors(write(tensors, config, "right"))
+    tensors[f"{Q}.weight_global_scale"][0] = 4000
+    only(
+        write(tensors, config),
+        "values",
+        f"{Q}.weight",
+        "has another second scale than 'model.layers.1.self_attn.k_proj",
+    )
+
+
+def test_zero_scales_of_integers() -> None:
+    """-128 has the magnitude bits of 0, and is none."""
+    tensors, _ = channel()
+    config = compressed("int-quantized", num_bits=8, type="int", strategy="channel")
+    numbers = np.zeros((192, 256), np.int8)
+    tensors.update({f"{module}.weight": numbers for module in PROJECTIONS})
+    tensors[f"{UP}.weight_scale"][7] = 0
+    assert not errors(write(tensors, config, "right"))
+    tensors[f"{UP}.weight"] = np.where(np.arange(192)[:, None] == 7, np.int8(-128), numbers)
+    only(write(tensors, config), "values", f"{UP}.weight_scale", "has 1 zero among 192 scales, for codes that are not")
+
+
+def test_long_names() -> None:
+    """Errors of layouts cut names off; a fault stays one of its own module."""
+    tensors, config = deepseek()
+    name = "a_part_of_a_name." * 8 + UP
+    tensors[f"{name}.weight"] = codes()
+    tensors[f"{name}.weight_scale_inv"] = np.ones((3, 2), np.float32)
+    found = errors(write(tensors, config))
+    assert [one.kind for one in found] == ["scales"]
+    assert "fits no weight of shape" in found[0].text
+
+
+# --- config.json ---
+
+
+def test_no_description() -> None:
+    """What `lowprec convert --to float8_e4m3fn --scale block:32` makes of a model: transformers loads it as garbage."""
+    write_llama(Path("in"), llama(), llama_config())
+    lp.convert("in", "out", to="float8_e4m3fn", scale="block:32", include="*_proj.weight")
+    found = errors("out")
+    assert [one.kind for one in found] == ["configuration"]
+    assert "is lowprec FP8 in groups of 32 (and 6 more weights are quantized), and config.json has no" in found[0].text
+    Path("out/config.json").unlink()
+    assert not errors("out")
+
+
+def test_codes_that_only_lowprec_names() -> None:
+    write_llama(Path("in"), llama(), llama_config())
+    lp.convert("in", "out", to="int4", scale="block:32", include="*_proj.weight")
+    kinds = {one.kind for one in errors("out")}
+    assert kinds == {"configuration", "types"}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_nothing_is_quantized_but_the_description(model: Model) -> None:
+    write(plain(), model()[1])
+    only("model", "configuration", "", "says that the model is quantized")
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "text"),
+    [(deepseek, {"weight_block_size": [64, 64]}, "fits no weight of shape [192, 256] in blocks of 64 x 64"),
+     (deepseek, {"weight_block_size": None}, "is block FP8 128x128; config.json has no weight_block_size"),
+     (deepseek, {"fmt": "e5m2"}, "has float8_e4m3fn codes; config.json says fmt 'e5m2'"),
+     (deepseek, {"activation_scheme": "static"}, "has no input_scale"),
+     (deepseek, {"quant_method": "awq"}, "128x128 (and 3 more weights are quantized); config.json says"),
+     (deepseek, {"quant_method": "compressed-tensors"}, "config.json says that the method is 'compressed-tensors'"),
+     (modelopt, {"quant_algo": "FP8"}, "is NVFP4; quant_algo is 'FP8'"),
+     (modelopt, {"quant_algo": None}, "is NVFP4; there is no quant_algo"),
+     (modelopt, {"group_size": 32}, "has groups of 16; group_size is 32"),
+     (nvfp4, {"quant_method": "fp8"}, "NVFP4 (and 3 more weights are quantized); config.json says"),
+     (nvfp4, {"format": "mxfp4-pack-quantized"}, "is NVFP4; config.json says format 'mxfp4-pack-quantized'"),
+     (channel, {"format": "int-quantized"}, "is FP8 per row; config.json says format 'int-quantized'"),
+     (channel, {"config_groups": {}}, "no group of config.json is for it")],
+)  # fmt: skip
+def test_a_description_of_something_else(model: Model, changes: dict[str, Any], text: str) -> None:
+    tensors, config = model()
+    found = errors(write(tensors, {**config, **changes}))
+    assert found
+    assert text in found[0].text
+    assert main(["check", "model", "--progress", "none"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "text"),
+    [(channel, {"strategy": "tensor"}, "strategy 'tensor'"), (channel, {"num_bits": 4}, "num_bits '4'"),
+     (channel, {"type": "int"}, "type 'int'"), (channel, {"symmetric": False}, "there are no zero points"),
+     (channel, {"strategy": "group", "group_size": 128}, "strategy 'group' of 128"),
+     (channel, {"strategy": "block", "block_structure": [128, 128]}, "strategy 'block' of [128, 128]|fits no weight"),
+     (pack, {"group_size": 64}, "strategy 'group' of 64"), (pack, {"num_bits": 8}, "fits no weight of [8] bits"),
+     (nvfp4, {"group_size": 32}, "strategy 'tensor_group' of 32")],
+)  # fmt: skip
+def test_a_group_of_something_else(model: Model, changes: dict[str, Any], text: str) -> None:
+    tensors, config = model()
+    config["config_groups"]["group_0"]["weights"].update(changes)
+    found = errors(write(tensors, config))
+    assert {one.count for one in found} == {2}
+    assert all(any(part in one.text for part in text.split("|")) for one in found)
+
+
+@pytest.mark.parametrize("algorithm", ["NVFP4", "W4A16_NVFP4"])
+def test_scales_of_inputs_of_modelopt(algorithm: str) -> None:
+    """VLLM reads W4A16_NVFP4 without them; for NVFP4 it would take what happens to be in memory."""
+    tensors, config = modelopt()
+    tensors = {name: array for name, array in tensors.items() if not name.endswith("input_scale")}
+    found = errors(write(tensors, {**config, "quant_algo": algorithm}))
+    assert [one.count for one in found] == ([2, 2] if algorithm == "NVFP4" else [])
+    assert all("has no input_scale, which engines need with quant_algo NVFP4" in one.text for one in found)
+
+
+@pytest.mark.parametrize("dynamic", [True, False, "local"])
+def test_scales_of_inputs_of_compressed_tensors(dynamic: object) -> None:
+    tensors, config = nvfp4()
+    config["config_groups"]["group_0"]["input_activations"] = {"num_bits": 4, "dynamic": dynamic}
+    found = errors(write(tensors, config))
+    assert [one.count for one in found] == ([] if dynamic is True else [2, 2])
+    assert all("that inputs have a scale of their own, and there is none" in one.text for one in found)
+    scales = {f"{module}.input_global_scale": np.ones(1, np.float32) for module in PROJECTIONS}
+    assert not errors(write({**tensors, **scales}, config, "right"))
+
+
+JUNK = (None, True, -1, 1e999, "", "re:(", "*", [], [None], [[]], {}, {"g": 3}, {"g": {"targets": 3, "weights": {}}},
+        {"g": {"weights": None}}, [0, 0], ["128", 128], 2**70)  # fmt: skip
+
+
+@pytest.mark.parametrize("model", [deepseek, channel, modelopt])
+def test_configurations_of_strangers(model: Model) -> None:
+    """Whatever stands there is judged, or an error that names a file, but never a traceback."""
+    tensors, config = model()
+    folder = write(tensors, config)
+    for key in (*config, "scale_fmt", "ignored_layers"):
+        for junk in JUNK:
+            text = json.dumps({"quantization_config": {**config, key: junk}})
+            (folder / "config.json").write_text(text)
+            assert all(isinstance(str(one), str) for one in check(folder, values=False))
+    for key in ("quant_algo", "group_size", "exclude_modules"):
+        for junk in JUNK:
+            (folder / "hf_quant_config.json").write_text(json.dumps({"quantization": {key: junk}}))
+            check(folder, values=False)
+
+
+def test_groups_for_some_modules() -> None:
+    """A module's own group counts, not the one for all layers."""
+    tensors, config = channel()
+    general = config["config_groups"]["group_0"]
+    wrong = {"targets": ["re:.*up_proj"], "weights": {**general["weights"], "num_bits": 4}}
+    config["config_groups"] = {"all": general, "some": wrong}
+    only(write(tensors, config), "configuration", "model.layers.0.mlp.up_proj.weight", "num_bits '4'", 2)
+
+
+def test_scales_of_another_name() -> None:
+    tensors, config = deepseek()
+    renamed = {name.replace("weight_scale_inv", "weight_scale"): array for name, array in tensors.items()}
+    found = errors(write(renamed, config))
+    assert all("engines look for weight_scale_inv" in one.text for one in found)
+    assert found
+
+
+def test_scales_that_ue8m0_has_not() -> None:
+    tensors, config = deepseek()
+    config["scale_fmt"] = "ue8m0"
+    assert not errors(write(tensors, config, "right"))
+    tensors[f"{UP}.weight_scale_inv"][0, 1] = 0.003
+    only(
+        write(tensors, config), "values", f"{UP}.weight_scale_inv", "no powers of two; config.json says scale_fmt ue8m0"
+    )
+
+
+def test_deepseek_v4() -> None:
+    """The FP4 of its experts is in no block, and config.json does not speak of it."""
+    tensors, config = deepseek()
+    experts = {f"layers.0.ffn.experts.{i}.w1.weight": np.full((64, 64), 0x21, np.int8) for i in range(2)}
+    scales = {f"layers.0.ffn.experts.{i}.w1.scale": np.full((64, 4), 2.0**-9, E8M0) for i in range(2)}
+    assert not errors(write({**tensors, **experts, **scales}, {**config, "scale_fmt": "ue8m0"}))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", '"x"'])
+def test_a_configuration_that_is_none(text: str) -> None:
+    folder = write(*deepseek())
+    (folder / "config.json").write_text(text)
+    kinds = {(one.kind, one.tensor == "") for one in errors(folder)}
+    assert ("files", True) in kinds
+
+
+# --- modules that are listed ---
+
+
+@pytest.mark.parametrize(
+    ("model", "key", "pattern"),
+    [(deepseek, "modules_to_not_convert", UP), (deepseek, "modules_to_not_convert", "model.layers.1.mlp"),
+     (deepseek, "ignored_layers", UP), (deepseek, "modules_to_not_convert", r"model\.layers\.1\.mlp\.up.*"),
+     (channel, "ignore", UP), (channel, "ignore", "re:.*layers.1.mlp"), (nvfp4, "ignore", "re:.*1.mlp.up_proj$"),
+     (modelopt, "ignore", "*layers.1.mlp*"), (modelopt, "exclude_modules", "model.layers.1.mlp")],
+)  # fmt: skip
+def test_a_module_that_is_listed_and_quantized(model: Model, key: str, pattern: str) -> None:
+    tensors, config = model()
+    config[key] = [*config.get(key, ["lm_head"]), pattern]
+    only(write(tensors, config), "configuration", UP, "is quantized, and config.json lists it")
+
+
+@pytest.mark.parametrize("model", [deepseek, channel, nvfp4, modelopt, pack])
+def test_a_module_that_is_not_listed_and_plain(model: Model) -> None:
+    """Others of its name are quantized: an engine would expect codes and scales here too."""
+    tensors, config = model()
+    tensors = {name: array for name, array in tensors.items() if not name.startswith(f"{UP}.")}
+    tensors[f"{UP}.weight"] = np.ones((192, 256), BF16)
+    only(write(tensors, config), "configuration", UP, "is not quantized, others of its name are")
+    key = "modules_to_not_convert" if model is deepseek else "ignore"
+    write(tensors, {**config, key: [*config.get(key, ["lm_head"]), UP]}, "right")
+    assert not errors("right")
+
+
+@pytest.mark.parametrize(("model", "inside"), [(channel, True), (channel, False), (modelopt, True), (modelopt, False)])
+def test_linear_layers_that_are_plain_everywhere_are_listed(model: Model, inside: bool) -> None:
+    """Routers and embeddings need not be: engines keep them as they are."""
+    tensors, config = model()
+    name = "model.layers.1.self_attn.o_proj" if inside else "lm_head"
+    tensors[f"{name}.weight"] = np.ones((192, 256), BF16)
+    config["ignore"] = ["lm_head"] if inside else []
+    only(write(tensors, config), "configuration", name, "engines expect codes if it is a linear layer")
+    write(tensors, {**config, "ignore": [*config["ignore"], name]}, "right")
+    found = check("right")
+    assert not [one for one in found if one.misread]
+    assert ("model.layers.0.mlp.gate", 2) in {(one.tensor, one.count) for one in found}
+
+
+def test_patterns_that_are_no_expressions() -> None:
+    tensors, config = deepseek()
+    config["modules_to_not_convert"] = ["lm_head", "(", "*", "["]
+    assert not errors(write(tensors, config))
+
+
+# --- hf_quant_config.json ---
+
+
+def hf(**changes: Any) -> str:
+    said = {"quant_algo": "NVFP4", "group_size": 16, "kv_cache_quant_algo": None,
+            "exclude_modules": ["*.mlp.gate", "lm_head"], **changes}  # fmt: skip
+    return json.dumps({"producer": {"name": "modelopt"}, "quantization": said})
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [({"quant_algo": "FP8"}, "hf_quant_config.json says quant_algo 'FP8', config.json 'NVFP4'"),
+     ({"group_size": 32}, "says group_size '32', config.json '16'"),
+     ({"exclude_modules": ["lm_head"]}, "excludes other modules than config.json ignores: '*.mlp.gate'")],
+)  # fmt: skip
+def test_two_descriptions_that_differ(changes: dict[str, Any], text: str) -> None:
+    folder = write(*modelopt())
+    (folder / "hf_quant_config.json").write_text(hf())
+    assert not errors(folder)
+    (folder / "hf_quant_config.json").write_text(hf(**changes))
+    only(folder, "configuration", "", text)
+
+
+def test_hf_quant_config_alone() -> None:
+    tensors, _ = modelopt()
+    folder = write(tensors, None)
+    (folder / "hf_quant_config.json").write_text(hf())
+    assert not errors(folder)
+    (folder / "hf_quant_config.json").write_text(hf(quant_algo="FP8"))
+    assert all("is NVFP4; quant_algo is 'FP8'" in one.text for one in errors(folder))
+    assert errors(folder)
+
+
+def test_hf_quant_config_of_another_method() -> None:
+    folder = write(*deepseek())
+    (folder / "hf_quant_config.json").write_text(hf())
+    only(folder, "configuration", "", "hf_quant_config.json is there, and the method of config.json is 'fp8'")

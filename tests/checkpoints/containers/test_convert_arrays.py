@@ -49,14 +49,6 @@ def test_npy_takes_no_format_that_numpy_lacks(fmt: Format, tmp_path: Path) -> No
     assert sorted(everything(tmp_path)) == ["x.npy"]
 
 
-def test_npy_takes_bare_codes_of_formats_that_onnx_lacks(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", X)
-    convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float8_e4m3")
-    assert np.load(tmp_path / "y.npy").tolist() == lp.encode(X, "float8_e4m3").tolist()
-    array, fmt = read_array(tmp_path / "y.npy", lp.formats["float8_e4m3"])
-    assert (array.dtype, fmt) == (np.uint8, lp.formats["float8_e4m3"])
-
-
 def test_npy_keeps_codes_that_its_header_names_alone(tmp_path: Path) -> None:
     """`exclude` copies the array: its bytes may go to an .npy file only if they say what they are."""
     np.save(tmp_path / "x.npy", X.astype(ml_dtypes.bfloat16))

@@ -1,4 +1,4 @@
-"""Folders with an index: the index is updated, other files are copied, broken folders are refused."""
+"""Folders with an index: it is updated, files are copied or refused; parts of a model without the others."""
 
 from __future__ import annotations
 
@@ -8,13 +8,20 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.checkpoint_files import everything, leftovers, save, stored_bytes, values
+from support.command_line import fail, run
 from support.sharded_checkpoint import INDEX, SHARD, SHARDS, checkpoint
+from support.typed_tensors import BF16, F8, read_tensors, write_model, write_tensors
 
 import lowprec as lp
-from lowprec.checkpoints import convert, inspect
+from lowprec.checkpoints import check, convert, inspect
+from lowprec.checkpoints.containers.no_checkpoint import missing_parts, part_name
 from lowprec.checkpoints.files.errors import FileError
+from lowprec.cli import main
+
+pytestmark = pytest.mark.usefixtures("working_folder")
 
 
 @pytest.mark.parametrize("scale", ["none", "tensor", "block:32"])
@@ -158,3 +165,219 @@ def test_names_of_scales_that_are_taken(tmp_path: Path) -> None:
     )
     with pytest.raises(FileError, match="'a_scale'"):
         convert(source, tmp_path / "out", to="int8", scale="tensor")
+
+
+FIRST, SECOND, THIRD = (f"model-0000{n}-of-00003.safetensors" for n in (1, 2, 3))
+P = "model.layers.{}.mlp.up_proj.weight"
+
+
+def model(*left_out: str, index: bool = True) -> Path:
+    """Write a model of three shards into `m`, without some of its files."""
+    shards = {name: {P.format(n): np.ones((64, 128), BF16)} for n, name in enumerate((FIRST, SECOND, THIRD))}
+    folder = write_model(Path("m"), shards, {"model_type": "llama"})
+    for name in (*left_out, *([] if index else [INDEX])):
+        (folder / name).unlink()
+    return folder
+
+
+def commands(path: str, *options: str) -> list[list[str]]:
+    return [
+        ["convert", path, "out", "--to", "float16", *options],
+        ["inspect", path, *options],
+        ["check", path, *options],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("left_out", "text"),
+    [((SECOND,), f"{SECOND} is missing"), ((FIRST, THIRD), f"{FIRST} and {THIRD} are missing")],
+)  # fmt: skip
+def test_a_folder_without_an_index_parts(
+    left_out: tuple[str, ...], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model(*left_out, index=False)
+    said = f"m: {text}; --part takes the shards that are there"
+    for command in commands("m")[:2]:
+        assert fail(*command, capsys=capsys) == said
+    with pytest.raises(FileError, match=text):
+        lp.checkpoints.open("m")
+    assert [str(one) for one in check("m")] == [f"error: {said.replace('--part', '`part`')}"]
+    assert main(["check", "m"]) == 1
+    assert capsys.readouterr().out.splitlines()[0] == f"error: {said}"
+
+
+def test_an_index_that_names_missing_shards(capsys: pytest.CaptureFixture[str]) -> None:
+    model(FIRST, THIRD)
+    said = (
+        f"m/{INDEX}: places '{P.format(0)}' in '{FIRST}', which is missing; {FIRST} and {THIRD} are missing "
+        "(--part takes the shards that are there)"
+    )
+    for command in commands("m")[:2]:
+        assert fail(*command, capsys=capsys) == said
+    assert [str(one) for one in check("m")] == [f"error: {said.replace('--part', '`part`')}"]
+
+
+def test_a_whole_folder_needs_no_index() -> None:
+    convert(model(index=False), "out", to="float16")
+    assert sorted(path.name for path in Path("out").iterdir()) == ["config.json", FIRST, SECOND, THIRD]
+    assert [str(one) for one in check("m", part=True)] == [str(one) for one in check("m")]
+
+
+def test_a_shard_that_is_given_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    model()
+    path = f"m/{SECOND}"
+    rest = "give the whole folder, or --part to take it alone"
+    for command in commands(path):
+        assert fail(*command, capsys=capsys) == f"{path}: is part 2 of 3 of a model; {rest}"
+    Path("m", THIRD).unlink()
+    for command in commands(path):
+        said = f"{path}: is part 2 of 3 of a model, and {THIRD} is missing; {rest}"
+        assert fail(*command, capsys=capsys) == said
+    with pytest.raises(FileError, match=f"is part 2 of 3 of a model, and {THIRD} is missing"):
+        lp.checkpoints.open(path)
+
+
+def test_a_shard_is_taken_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    model()
+    report = convert(f"m/{SECOND}", SECOND, to="float16", part=True)
+    assert report.remarks == ["part 2 of 3 of a model was taken alone"]
+    assert list(read_tensors(Path(SECOND))) == [P.format(1)]
+    assert run("inspect", SECOND, "--part", capsys=capsys).startswith(
+        f"{SECOND}: float16, 1 layer, part 2 of 3: 16 KiB\n"
+    )
+    with lp.checkpoints.open(SECOND, part=True) as checkpoint:
+        assert list(checkpoint) == [P.format(1)]
+    assert [str(one) for one in check(SECOND, part=True)][-1] == (
+        "note: part 2 of 3 of a model: the others are not checked"
+    )
+    assert run("check", SECOND, "--part", capsys=capsys).splitlines()[-1] == f"{SECOND}: 0 errors; not all was checked"
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_some_shards_are_taken(resume: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    """The result has no index, so that it is a part again for whoever reads it; the report says what it is."""
+    model(SECOND)
+    report = convert("m", "out", to="float16", part=True, resume=resume, verify=True)
+    assert report.remarks[-1] == (
+        f"2 of 3 shards of a model were taken without the others; {INDEX} is left out, since it names all shards"
+    )
+    assert sorted(path.name for path in Path("out").iterdir()) == ["config.json", FIRST, THIRD]
+    assert sorted(read_tensors(Path("out"))) == [P.format(0), P.format(2)]
+    with pytest.raises(FileError, match=f"out: {SECOND} is missing; `part` takes"):
+        inspect("out")
+    assert run("inspect", "m", "--part", capsys=capsys).splitlines()[0].endswith("2 layers, 2 of 3 shards: 32 KiB")
+    notes = [str(one) for one in check("m", part=True)]
+    assert notes[-1] == "note: 2 of 3 shards of a model: the others are not checked"
+    assert not any(one.startswith("error") for one in notes)
+    convert("m", "out", to="bfloat16", part=True, overwrite=True)
+    assert leftovers(Path()) == []
+
+
+def test_a_recipe_describes_the_part_alone() -> None:
+    model(SECOND)
+    report = convert("m", "out", recipe="fp8-dynamic", part=True)
+    assert "what config.json says of modules that are not quantized is true of this part alone" in report.remarks
+    assert (
+        json.loads(Path("out/config.json").read_text())["quantization_config"]["quant_method"] == "compressed-tensors"
+    )
+    shutil.rmtree("m")
+    report = convert(model(), "whole", recipe="fp8-dynamic", part=True)
+    assert not any("part" in one for one in report.remarks)
+    assert Path("whole", INDEX).exists()
+
+
+def split_weight() -> Path:
+    """Write an FP8 weight whose scales are in the second shard."""
+    weight, scale = {P.format(0): np.ones((128, 128), F8)}, {f"{P.format(0)}_scale_inv": np.ones((1, 1), np.float32)}
+    config = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
+    names = [f"model-0000{n}-of-00002.safetensors" for n in (1, 2)]
+    return write_model(Path("m"), dict(zip(names, (weight, scale), strict=True)), config)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"to": "bfloat16"}, {"to": "float16"}, {"to": "float8_e5m2"}, {"recipe": "int8"}, {"recipe": "fp8-block"}],
+    ids=str,
+)  # fmt: skip
+def test_codes_whose_scales_are_in_another_part(options: dict[str, Any]) -> None:
+    """Never taken for values, with the shard alone and with the folder that lacks the other one."""
+    folder = split_weight()
+    shard = folder / "model-00001-of-00002.safetensors"
+    (folder / "model-00002-of-00002.safetensors").unlink()
+    for path, target in ((shard, "out.safetensors"), (folder, "out")):
+        with pytest.raises(FileError) as caught:
+            convert(path, target, part=True, **options)
+        text = str(caught.value)
+        assert "no scales in this part; take the whole model" in text or "is quantized already" in text
+        assert len(text.splitlines()) == 1
+    with lp.checkpoints.open(shard, part=True) as checkpoint:
+        with pytest.raises(FileError, match=r"has codes \(float8_e4m3fn\) and no scales in this part; .* \(raw=True"):
+            checkpoint.read(P.format(0))
+        assert checkpoint.read(P.format(0), raw=True).dtype == F8
+    if "to" in options:
+        convert(shard, "raw.safetensors", part=True, raw=True, **options)
+    convert(shard, "kept.safetensors", part=True, to="bfloat16", exclude=P.format(0))
+    assert read_tensors(Path("kept.safetensors"))[P.format(0)].dtype == F8
+
+
+def test_another_layout_needs_the_scales_too() -> None:
+    """NVFP4 of ModelOpt: one weight whole, of another only the codes."""
+    tensors = {
+        "a.weight": np.zeros((4, 16), np.uint8), "a.weight_scale": np.ones((4, 2), F8),
+        "a.weight_scale_2": np.ones((), np.float32), "a.input_scale": np.ones((), np.float32),
+        "b.weight": np.zeros((4, 16), np.uint8),
+    }  # fmt: skip
+    path = write_tensors(Path("model-00001-of-00002.safetensors"), tensors)
+    with pytest.raises(FileError, match=r"'b.weight': has codes \(uint8\) and no scales in this part"):
+        convert(path, "out.safetensors", layout="compressed-tensors", part=True)
+
+
+@pytest.mark.parametrize("value", [2, "yes", None])
+def test_the_parameter(value: Any) -> None:
+    path = write_tensors(Path("x.safetensors"), {"w": np.ones(4, np.float32)})
+    for call in (
+        lambda: convert(path, "y.safetensors", to="float16", part=value), lambda: inspect(path, part=value),
+        lambda: check(path, part=value), lambda: lp.checkpoints.open(path, part=value),
+    ):  # fmt: skip
+        with pytest.raises((TypeError, ValueError), match="`part` must be"):
+            call()
+    convert(path, "y.safetensors", to="float16", part=True)
+
+
+NAMES = {
+    "model-00001-of-00003.safetensors": (1, 3), "model-00163-of-000163.safetensors": (163, 163),
+    "a-00002-of-00002-00001-of-00004.gguf": (1, 4), "00001-of-00002.gguf": None, "model-00001-of-00001.gguf": None,
+    "model-00004-of-00003.safetensors": None, "model-1-of-3.safetensors": None, "model-00001-of-00003.bin": None,
+    "model-00000-of-00003.safetensors": (0, 3), "model-0000001-of-0000003.gguf": None, "é-00001-of-00002.gguf": (1, 2),
+    "model-٠٠٠٠١-of-00002.gguf": None, "a\nb-00001-of-00002.gguf": (1, 2), "model.safetensors": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_parts(name: str) -> None:
+    found = part_name(name)
+    assert (found and (found.number, found.count)) == NAMES[name]
+
+
+@pytest.mark.parametrize(
+    ("present", "missing"),
+    [
+        ("1", ([2, 3], 2)), ("13", ([2], 1)), ("123", ([], 0)), ("0", ([1, 2], 2)), ("02", ([1], 1)), ("012", ([], 0)),
+        ("0123", ([], 0)), ("3", ([1, 2], 2)),
+    ],
+)  # fmt: skip
+def test_which_parts_are_missing(present: str, missing: tuple[list[int], int]) -> None:
+    """Some tools count from 0."""
+    names = {f"x-0000{n}-of-00003.gguf" for n in present} | {"x-00002-of-00004.gguf", "y-00002-of-00003.gguf"}
+    for n in present:
+        part = part_name(f"x-0000{n}-of-00003.gguf")
+        assert part is not None
+        wanted = [f"x-0000{one}-of-00003.gguf" for one in missing[0]]
+        assert missing_parts([part], names) == (wanted, missing[1])
+
+
+def test_a_name_that_claims_many_parts() -> None:
+    """Its siblings are not listed to be counted."""
+    write_tensors(Path("x-00001-of-999999.safetensors"), {"w": np.ones(4, np.float32)})
+    with pytest.raises(FileError, match=r"x-00003-of-999999.safetensors, x-00004-.* and 999995 more are missing"):
+        inspect("x-00001-of-999999.safetensors")

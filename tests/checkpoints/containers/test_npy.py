@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -17,7 +18,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.npy_files import INT4, UINT8, Array, codes_of, same
+from support.checkpoint_files import Array, leftovers
 
 import lowprec as lp
 import lowprec.checkpoints
@@ -33,6 +34,16 @@ from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
 F32 = np.array([[0.0, -0.0, 1.5], [np.nan, -np.inf, 3e38]], np.float32)
 BY_NAME = {"ids": lambda fmt: fmt.name}
+INT4, UINT8 = lp.formats["int4"], lp.formats["uint8"]
+
+
+def codes_of(fmt: Format, shape: tuple[int, ...] = (2, 3)) -> Array:
+    codes = np.arange(int(np.prod(shape))) * 37 % (2 if fmt.name == "bool" else 1 << min(fmt.bits, 8))
+    return codes.astype(fmt.code_dtype).reshape(shape)
+
+
+def same(a: Array, b: Array) -> bool:
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 # --- what NumPy writes ---
@@ -220,6 +231,40 @@ def test_links(tmp_path: Path) -> None:
     assert link.is_symlink()
     assert os.listdir(tmp_path / "far") == ["real.npz"]
     assert read(tmp_path / "far" / "real.npz")[1] is read(link)[1] is INT4
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("fmt", [UINT8, INT4], **BY_NAME)
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=["full", "Ctrl-C"])
+@pytest.mark.parametrize("step", ["fsync 1", "fsync 2", "replace 1", "open 1", "open 2"])
+def test_a_failed_write_leaves_the_old_file(
+    overwrite: bool, fmt: Format, error: BaseException, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / ("x.npy" if fmt is UINT8 else "x.npz")
+    if overwrite:
+        path.write_bytes(b"old")
+    function, number = step.split()
+    home: Any = Path if function == "open" else os
+    original, calls = getattr(home, function), []
+
+    def fails(*arguments: Any, **options: Any) -> Any:  # the new file is opened to be made, and to be written
+        calls.append(arguments)
+        if len(calls) == int(number):
+            raise error
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(home, function, fails)
+    with contextlib.suppress(FileError, KeyboardInterrupt):
+        write(path, codes_of(fmt), fmt, overwrite=overwrite)
+    monkeypatch.undo()
+    if len(calls) < int(number):  # a new file is renamed in another way
+        assert (function, overwrite) == ("replace", False)
+        assert read(path)[1] is fmt
+    elif overwrite:
+        assert path.read_bytes() == b"old"
+    else:
+        assert not path.exists()
+    assert leftovers(tmp_path) == []
 
 
 def test_archives_of_one_array(tmp_path: Path) -> None:

@@ -117,22 +117,6 @@ def test_one_between_the_renames_of_another(
     assert len(said) <= (0 if overwrite else 1)
 
 
-def test_the_weights_of_two_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both had chosen one name for their data, and the later one removed what was now its own."""
-    source, target = SOURCES["onnx"][0](tmp_path), tmp_path / "y.onnx"
-    convert(source, target, to="bfloat16")
-    once(monkeypatch, Staging, "seal", lambda: convert(source, target, to="int8", raw=True, overwrite=True), 1)
-    convert(source, target, to="float16", overwrite=True)
-    (weight,) = onnx.load(target).graph.initializer
-    assert weight.name == "w_codes"
-    with np.errstate(over="ignore"):
-        wanted = values((64, 64)).astype(np.float16)
-    assert numpy_helper.to_array(weight).tobytes() == wanted.tobytes()
-    (data,) = [name for name in os.listdir(tmp_path) if name.endswith(".data")]
-    assert weight.external_data == []  # as onnx.load leaves it
-    assert data != "y.onnx.data"  # the name that a run without --overwrite takes
-
-
 def test_the_names_of_data_are_those_of_one_run(tmp_path: Path) -> None:
     source, target = SOURCES["onnx"][0](tmp_path), tmp_path / "y.onnx"
     names = set()

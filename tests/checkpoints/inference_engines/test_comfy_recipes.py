@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from support.checkpoint_files import everything, parse
 from support.command_line import fail, run
-from support.typed_tensors import Tensors, read_tensors, write_tensors
+from support.typed_tensors import FP4, Array, Tensors, read_tensors, write_tensors
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.container import FileRegion, StoredTensor
+from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.recipes import find_recipe
 from lowprec.spec.formats import BFLOAT16
 
@@ -167,3 +171,198 @@ def test_names_may_be_kept(capsys: pytest.CaptureFixture[str]) -> None:
         "x.safetensors: has no weight that the recipe comfy-fp8 quantizes; 'head.weight', BF16 (4, 4): not in a "
         "numbered block; --also quantizes what is kept for its name"
     )
+
+
+F8 = np.dtype(ml_dtypes.float8_e4m3fn)
+P = "blocks.0.ffn."
+METADATA = "_quantization_metadata"
+
+
+def description(text: object) -> Array:
+    return np.frombuffer((text if isinstance(text, str) else json.dumps(text)).encode(), np.uint8)
+
+
+def fp8() -> Tensors:
+    codes = np.arange(16 * 32, dtype=np.uint8).reshape(16, 32) % 0x7F
+    said = description({"format": "float8_e4m3fn", "full_precision_matrix_mult": True})
+    scales = {"weight_scale": np.array(0.25, np.float32), "input_scale": np.array(1, np.float32)}
+    return {"weight": codes.view(F8), **scales, "comfy_quant": said, "bias": np.ones(16, np.float16)}
+
+
+def mxfp8() -> Tensors:
+    tensors = {**fp8(), "weight_scale": np.zeros((128, 4), np.uint8), "comfy_quant": description({"format": "mxfp8"})}
+    tensors["weight_scale"].reshape(-1)[[16 * row for row in range(16)]] = 120 + np.arange(16)
+    return tensors
+
+
+def nvfp4() -> Tensors:
+    scales = np.zeros((128, 4), np.uint8)
+    scales.reshape(-1)[[16 * row + column for row in range(16) for column in range(2)]] = 0x30 + np.arange(32)
+    codes = np.arange(256, dtype=np.uint8).reshape(16, 16)
+    said = {"weight_scale_2": np.array(0.5, np.float32), "comfy_quant": description({"format": "nvfp4"})}
+    return {"weight": codes, "weight_scale": scales.view(F8), **said}
+
+
+def int8() -> Tensors:
+    codes = np.arange(-256, 256).astype(np.int8).reshape(16, 32)
+    scales = np.linspace(0.1, 1, 16, dtype=np.float32).reshape(16, 1)
+    return {"weight": codes, "weight_scale": scales, "comfy_quant": description({"format": "int8_tensorwise"})}
+
+
+def values(make: Callable[[], Tensors]) -> Array:
+    """Return the values of a weight, by NumPy."""
+    tensors = make()
+    codes, scales = tensors["weight"], tensors["weight_scale"]
+    if make is mxfp8:
+        return np.asarray(codes.astype(np.float32) * np.exp2(120.0 + np.arange(16) - 127)[:, None].astype(np.float32))
+    if make is nvfp4:
+        indices = np.stack([codes >> 4, codes & 15], axis=2).reshape(16, 32)
+        factors = scales.reshape(-1)[[16 * row + column for row in range(16) for column in range(2)]]
+        return np.asarray(FP4[indices] * np.repeat(factors.astype(np.float32).reshape(16, 2) * np.float32(0.5), 16, 1))
+    return np.asarray(codes.astype(np.float32) * scales)
+
+
+def write(tensors: Tensors, metadata: dict[str, str] | None = None) -> Path:
+    return write_tensors(Path("x.safetensors"), {P + name: one for name, one in tensors.items()}, metadata)
+
+
+@pytest.mark.parametrize("make", [fp8, mxfp8, nvfp4, int8])
+@pytest.mark.parametrize("place", ["tensor", "metadata", "both"])
+def test_a_description_is_in_a_tensor_or_in_the_metadata(make: Callable[[], Tensors], place: str) -> None:
+    """The metadata count where both are there."""
+    tensors = dict(make())
+    fields = json.loads(tensors["comfy_quant"].tobytes())
+    metadata = {METADATA: json.dumps({"format_version": "1.0", "layers": {P[:-1]: fields}}), "format": "pt"}
+    if place == "metadata":
+        del tensors["comfy_quant"]
+    if place == "both":
+        tensors["comfy_quant"] = description({"format": "unheard of"})
+    write(tensors, None if place == "tensor" else metadata)
+    convert("x.safetensors", "y.safetensors", to="float32")
+    result = read_tensors(Path("y.safetensors"))
+    assert result.keys() == {P + "weight", *[P + "bias"] * ("bias" in tensors)}
+    assert (result[P + "weight"].view(np.uint32) == values(make).view(np.uint32)).all()
+    assert parse(Path("y.safetensors"))[0].get("__metadata__") == (None if place == "tensor" else {"format": "pt"})
+
+
+def test_a_scale_of_bytes_is_taken_for_fp8() -> None:
+    """ComfyUI's files of 2025 have bytes for the scales of NVFP4."""
+    tensors = nvfp4()
+    write({**tensors, "weight_scale": tensors["weight_scale"].view(np.uint8)})
+    convert("x.safetensors", "y.safetensors", to="float32")
+    assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(nvfp4)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_a_scale_of_fp8_in_another_type(dtype: Any) -> None:
+    tensors = fp8()
+    write({**tensors, "weight_scale": tensors["weight_scale"].astype(dtype)})
+    convert("x.safetensors", "y.safetensors", to="float32")
+    assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(fp8)).all()
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (2, 1, 1)])
+def test_experts(shape: tuple[int, ...]) -> None:
+    codes = np.stack([fp8()["weight"], fp8()["weight"][::-1]])
+    scales = np.array([0.25, 3][: max(1, np.prod(shape, dtype=int))], np.float32).reshape(shape)
+    fields = {"format": "float8_e4m3fn", "num_experts": 2}
+    write({"weight": codes, "weight_scale": scales, "comfy_quant": description(fields)})
+    convert("x.safetensors", "y.safetensors", to="float32")
+    expected = codes.astype(np.float32) * (scales.reshape(-1, 1, 1) if shape else scales)
+    assert (read_tensors(Path("y.safetensors"))[P + "weight"] == expected).all()
+
+
+def test_a_file_of_several_formats() -> None:
+    modules = {"a.0.": fp8, "a.1.": nvfp4, "b.": int8}
+    tensors = {module + name: one for module, make in modules.items() for name, one in make().items()}
+    write_tensors(Path("x.safetensors"), {**tensors, "norm.weight": np.ones(3, np.float32)})
+    convert("x.safetensors", "y.safetensors", to="float32")
+    result = read_tensors(Path("y.safetensors"))
+    assert result.keys() == {"norm.weight", "a.0.bias", *[module + "weight" for module in modules]}
+    assert all((result[module + "weight"] == values(make)).all() for module, make in modules.items())
+
+
+FAULTS: dict[str, tuple[Callable[[], Tensors], dict[str, Any], str]] = {
+    "no JSON": (fp8, {"comfy_quant": '{"format":'}, "comfy_quant': must be JSON; it is"),
+    "not UTF-8": (fp8, {"comfy_quant": np.full(9, 0xFF, np.uint8)}, "comfy_quant': must be JSON"),
+    "no object": (fp8, {"comfy_quant": [1]}, "must be described by a JSON object with a"),
+    "no format": (fp8, {"comfy_quant": {"a": 1}}, "a JSON object with a format"),
+    "not bytes": (fp8, {"comfy_quant": np.ones(4, np.float32)}, "comfy_quant': must be JSON in U8"),
+    "too long": (fp8, {"comfy_quant": np.ones(1 << 17, np.uint8)}, "comfy_quant': must be JSON in U8"),
+    "deep": (fp8, {"comfy_quant": "[" * 60000}, "comfy_quant': must be JSON"),
+    "unknown format": (fp8, {"comfy_quant": {"format": "awq_w4a16"}},
+                       "weight': has the format awq_w4a16, which is not supported; only float8_e4m3fn, "),
+    "rotated": (int8, {"comfy_quant": {"format": "int8_tensorwise", "convrot": True}},
+                "weight': has the format int8_tensorwise, rotated (convrot), which is not supported"),
+    "rotated, by its parameters": (int8, {"comfy_quant": {"format": "int8_tensorwise", "params": {"convrot": True}}},
+                                   "rotated (convrot)"),
+    "scaled columns": (nvfp4, {"pre_quant_scale": np.ones(32, np.float32)}, "pre_quant_scale': is a"),
+    "codes of another type": (nvfp4, {"weight": fp8()["weight"]}, "weight': must be U8 of two axes in"),
+    "bytes for FP8": (fp8, {"weight": nvfp4()["weight"]}, "weight': must be F8_E4M3 of two axes or more"),
+    "experts": (nvfp4, {"weight": np.ones((2, 16, 16), np.uint8)},
+                "weight': must be U8 of two axes in the format nvfp4; got U8 [2, 16, 16]"),
+    "no scales": (mxfp8, {"weight_scale": None}, "weight': has no weight_scale"),
+    "scales of another type": (mxfp8, {"weight_scale": np.ones((128, 4), np.float32)},
+                               "weight_scale': must be U8 or F8_E8M0;"),
+    "scales that are no tiles": (
+        mxfp8, {"weight_scale": np.ones((16, 1), np.uint8)},
+        "weight_scale': must be tiles [128, 4], a scale to 32 of 32 columns; got the shape [16, 1]",
+    ),
+    "columns that are no blocks": (nvfp4, {"weight": np.ones((16, 12), np.uint8)},
+                                   "weight_scale': must be tiles [128, 4], a scale"),
+    "scales of blocks": (fp8, {"weight_scale": np.ones((2, 2), np.float32)},
+                         "weight_scale': has the shape [2, 2], which fits no weight of shape [16, 32]"),
+    "scales of parts of rows": (fp8, {"weight_scale": np.ones((16, 2), np.float32)},
+                                "weight_scale': must be one scale, or one to each row; got the shape [16, 2]"),
+    "no second scale": (nvfp4, {"weight_scale_2": None}, "weight': has no weight_scale_2 in the format nvfp4"),
+    "a second scale": (fp8, {"weight_scale_2": np.ones((), np.float32)},
+                       "weight_scale_2': is a weight_scale_2 in the format float8_e4m3fn"),
+    "a scale that is NaN": (
+        mxfp8, {"weight_scale": np.where(np.arange(512) == 16, 0xFF, 120).astype(np.uint8).reshape(128, 4)},
+        "weight_scale': has a scale that is NaN, infinite or negative",
+    ),
+    "a scale of FP8 that is NaN": (fp8, {"weight_scale": np.array(np.nan, np.float32)},
+                                   "weight_scale': has a scale that is NaN"),
+    "a second scale that is NaN": (nvfp4, {"weight_scale_2": np.array(np.nan, np.float32)},
+                                   "weight_scale_2': must be a positive number; got nan"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_tensors_that_do_not_fit_are_an_error_that_names_one(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    make, changes, text = FAULTS[name]
+    tensors: dict[str, Any] = {**make(), **changes}
+    if "comfy_quant" in changes and not isinstance(changes["comfy_quant"], np.ndarray):
+        tensors["comfy_quant"] = description(changes["comfy_quant"])
+    write({one: array for one, array in tensors.items() if array is not None})
+    before = everything(Path())
+    error = fail("convert", "x.safetensors", "y.safetensors", "--to", "bfloat16", "--progress", "none", capsys=capsys)
+    assert f"'{P}" in error
+    assert text in error
+    assert everything(Path()) == before
+
+
+def test_what_fills_up_a_tile_is_not_read() -> None:
+    tensors = mxfp8()
+    tensors["weight_scale"].reshape(-1)[[1, 4, 16 * 16]] = 0xFF  # another column, row 32, row 16
+    write(tensors)
+    convert("x.safetensors", "y.safetensors", to="float32")
+    assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(mxfp8)).all()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"layers": 1}', "[" * 60000])
+def test_metadata_that_say_nothing_of_layers(text: str) -> None:
+    write(fp8(), {METADATA: text})
+    with pytest.raises(FileError, match="entry _quantization_metadata of its metadata must be JSON with layers"):
+        convert("x.safetensors", "y.safetensors", to="bfloat16")
+
+
+@pytest.mark.parametrize("entry", [None, "nvfp4", {"format": 4}])
+def test_metadata_of_a_layer_without_a_format(entry: Any) -> None:
+    write(fp8(), {METADATA: json.dumps({"layers": {P[:-1]: entry}})})
+    if entry is None:  # as if it were not there
+        convert("x.safetensors", "y.safetensors", to="float32")
+        assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(fp8)).all()
+        return
+    with pytest.raises(FileError, match="must be described by a JSON object with a format"):
+        convert("x.safetensors", "y.safetensors", to="bfloat16")

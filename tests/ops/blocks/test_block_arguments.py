@@ -94,15 +94,6 @@ def test_what_is_refused(number: int) -> None:
         call()
 
 
-def test_empty_arrays() -> None:
-    for shape, axis, scales in (((0,), 0, (0,)), ((3, 0), 0, (1, 0)), ((3, 0), 1, (3, 0)), ((0, 33), 1, (0, 2))):
-        x = np.zeros(shape, np.float32)
-        found = lp.mx_quantize(x, axis=axis)
-        assert [one.shape for one in found] == [shape, scales]
-        assert lp.mx_dequantize(*found, axis=axis).shape == shape
-        assert lp.nvfp4_quantize(x, axis=axis, block_size=32)[1].shape == scales
-
-
 def test_out() -> None:
     for options in ({}, {"packed": True, "swizzled": True}, {"axis": 0}):
         wanted = lp.nvfp4_quantize(X, **options)
@@ -184,14 +175,6 @@ def test_libraries(library: str, number: int) -> None:
             assert type(one) is type(LIBRARIES[library](x))
             assert tuple(one.shape) == other.shape
             assert np.array_equal(bits_of(one), bits_of(other))
-
-
-def test_traced() -> None:
-    for call in (CALLS[0], CALLS[4], CALLS[5]):
-        for one, other in zip(jax.jit(call)(jnp.asarray(X)), call(X), strict=True):
-            assert np.array_equal(bits_of(one), bits_of(other))
-    values = jax.jit(lambda x: lp.mx_dequantize(*lp.mx_quantize(x, "int8")))(jnp.asarray(X))
-    assert np.array_equal(values, lp.mx_dequantize(*lp.mx_quantize(X, "int8")))
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

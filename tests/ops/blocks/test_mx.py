@@ -9,8 +9,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.bits import bits_of
 from support.exact_scales import exponent_of, scale_exponent
 
@@ -200,29 +198,6 @@ def test_special_values() -> None:
     for element, nans in (("float8_e4m3fn", [0x7F, 0xFF]), ("float8_e5m2fnuz", [0x80, 0x80]), ("int8", [0, 0])):
         found, _ = lp.mx_quantize(np.array([np.nan, -np.nan, 1], np.float32), element, specials="ignore")
         assert bits_of(found)[:2].tolist() == nans
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    shape=st.lists(st.integers(0, 40), min_size=1, max_size=3).map(tuple),
-    block=st.sampled_from([1, 2, 3, 8, 16, 31, 32, 64, 1500]),
-    element=st.sampled_from(["float4_e2m1fn", "float6_e3m2fn", "float8_e4m3fn"]),
-    data=st.data(),
-)
-def test_shapes_axes_and_packing(shape: tuple[int, ...], block: int, element: str, data: Any) -> None:
-    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
-    x = wild(np.random.default_rng(len(shape) + block), shape, np.float32, specials=True)
-    elements, scales = lp.mx_quantize(x, element, axis=axis, block_size=block)
-    moved, other = lp.mx_quantize(np.moveaxis(x, axis, 0), element, axis=0, block_size=block)
-    assert elements.shape == shape
-    assert np.array_equal(bits_of(elements), np.moveaxis(bits_of(moved), 0, axis))
-    assert np.array_equal(bits_of(scales), np.moveaxis(bits_of(other), 0, axis))
-    if element != "float8_e4m3fn":
-        packed, _ = lp.mx_quantize(x, element, axis=axis, block_size=block, packed=True)
-        assert np.array_equal(packed, lp.pack(bits_of(elements), element))
-        where = {"axis": axis, "block_size": block}
-        values = lp.mx_dequantize(packed, scales, source=element, packed=True, shape=shape, **where)
-        np.testing.assert_array_equal(values, lp.mx_dequantize(elements, scales, source=element, **where))
 
 
 def test_a_block_longer_than_a_tile_and_many_columns() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-import warnings
 from typing import Any
 
 import array_api_strict as strict
@@ -13,20 +12,8 @@ from support.optional import Missing, optional
 
 import lowprec as lp
 
-onnx: Any = optional("onnx")
 torch: Any = optional("torch")
-numpy_helper: Any = optional("onnx:numpy_helper")
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # the generators overflow on purpose
-    load_model_tests: Any = optional("onnx.backend.test.loader:load_model_tests")
-    NODES = [
-        case
-        for case in ([] if isinstance(onnx, Missing) else load_model_tests(kind="node"))
-        if case.model is not None and [node.op_type for node in case.model.graph.node] in (["BitCast"], ["CastLike"])
-    ]
-
-ONNX_ROWS = [fmt for fmt in lp.formats.values() if fmt.since is not None]
 BITCASTABLE = [fmt for fmt in lp.formats.values() if fmt.bits and (fmt.since or 0) <= 26]
 PAIRS = [(a, b) for a in BITCASTABLE for b in BITCASTABLE if a.bits == b.bits]
 
@@ -47,34 +34,6 @@ def _bytes(x: Any, fmt: lp.Format) -> bytes:
         x = x.view(torch.uint8) if x.dtype != torch.bool else x.to(torch.uint8)
     found = np.ascontiguousarray(np.asarray(x)).view(np.uint8)
     return (found & np.uint8(fmt.code_mask if fmt.bits < 8 else 255)).tobytes()
-
-
-def test_onnx_has_the_cases() -> None:
-    pytest.importorskip("onnx")
-    operators = [case.model.graph.node[0].op_type for case in NODES]
-    assert operators.count("BitCast") >= 10
-    assert operators.count("CastLike") == 56
-
-
-@pytest.mark.parametrize("case", NODES, ids=lambda case: case.name)
-def test_node_case(case: Any) -> None:
-    node = case.model.graph.node[0]
-    options = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-    for inputs, (expected,) in case.data_sets:
-        arrays = [
-            numpy_helper.to_array(tensor) if isinstance(tensor, onnx.TensorProto) else tensor for tensor in inputs
-        ]
-        expected = numpy_helper.to_array(expected) if isinstance(expected, onnx.TensorProto) else expected
-        if node.op_type == "BitCast":
-            got = lp.bitcast(arrays[0], options["to"])
-        else:
-            if "round_mode" in options:
-                options["round_mode"] = options["round_mode"].decode()
-            got = lp.cast_like(*arrays, **{**options, "saturate": bool(options.get("saturate", 1))})
-        fmt = lp.as_format(expected.dtype)
-        assert got.dtype == expected.dtype
-        assert got.shape == expected.shape
-        assert _bytes(got, fmt) == _bytes(expected, fmt)
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS, ids=lambda fmt: fmt.name)
@@ -223,7 +182,7 @@ def test_versions_are_those_of_onnx() -> None:
     for operator, versions in VERSIONS.items():
         schemas = [s for s in defs.get_all_schemas_with_history() if s.name == operator and not s.domain]
         assert sorted(schema.since_version for schema in schemas) == list(versions)
-        for schema in schemas if operator in ("CastLike", "BitCast") else ():
+        for schema in schemas if operator in ("Cast", "CastLike", "BitCast") else ():
             for constraint in schema.type_constraints:
                 theirs = {text.removeprefix("tensor(").removesuffix(")") for text in constraint.allowed_type_strs}
                 ours = {
@@ -233,3 +192,5 @@ def test_versions_are_those_of_onnx() -> None:
                 }
                 ours -= {"string"} if operator == "BitCast" else {"complex64", "complex128"}
                 assert theirs == ours, (operator, schema.since_version)
+            for attribute, since in (("saturate", 19), ("round_mode", 24)) if operator == "Cast" else ():
+                assert (attribute in schema.attributes) == (schema.since_version >= since)

@@ -8,8 +8,6 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from support.compare import compare, tiers_and_threads
 from support.optional import optional
 from support.quantize_cases import generator
@@ -25,8 +23,6 @@ from lowprec.spec.formats import as_format
 torch: Any = optional("torch")
 
 FLOAT32, UINT8 = as_format("float32"), as_format("uint8")
-FLOATS = st.floats(width=32)
-MODERATE = st.floats(-1000, 1000, width=32)
 
 
 def _expected(x: np.ndarray) -> tuple[np.ndarray, int, int]:
@@ -50,18 +46,6 @@ def _check(x: np.ndarray, got: tuple[Any, Any, Any], tally: Counter[str], what: 
         assert scale.view(np.uint32) == factor, (what, x)
     assert zero_point == offset, (what, x)
     compare(tally, "DynamicQuantizeLinear", y, codes, what, x)
-
-
-@pytest.mark.slow
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
-@given(numbers=st.lists(FLOATS, min_size=1, max_size=6) | st.lists(MODERATE, min_size=1, max_size=6))
-def test_random(tally: Counter[str], numbers: list[float]) -> None:
-    x = np.array(numbers, np.float32)
-    codes, scale, zero_point = dynamic_quantize(numbers)
-    again, factor, offset = _expected(x)
-    assert (again.tolist(), factor, offset) == (codes, reference.encode(scale, FLOAT32), zero_point)
-    for who in tiers_and_threads(threads=(2,)):
-        _check(x, lp.dynamic_quantize_linear(x), tally, who)
 
 
 DIRECTED = {

@@ -9,7 +9,6 @@ import pytest
 from support.quantize_cases import (
     PRECISIONS,
     SPECIAL,
-    Types,
     codes,
     draw_codes,
     draw_zero_point,
@@ -78,8 +77,3 @@ def test_bits_do_not_depend_on_the_mode(usual: Any, odd_mode: None) -> None:
         for name, function, arguments, options, expected in usual:
             for got, wanted in zip(_codes(function(*arguments, **options)), expected, strict=True):
                 assert np.array_equal(got, wanted), (name, options)
-
-
-def test_types_are_all_there() -> None:
-    assert {Types(*call) for call in QUANTIZE} == set(QUANTIZE)
-    assert len(_calls()) == len(QUANTIZE) + 3 * len(DEQUANTIZE) + 8 + 15

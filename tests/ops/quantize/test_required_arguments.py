@@ -47,32 +47,6 @@ def test_scales_of_the_rank_of_the_array(places: int, axis: int | None) -> None:
     assert np.array_equal(back, plain.astype(np.float32) * scale)
 
 
-@pytest.mark.parametrize("shape", [(2, 3, 4), (2, 3, 4, 1, 1), (2, 3, 4, 2), (3, 1, 1, 1), (1, 1, 1, 0)])
-def test_scales_that_do_not_fit(shape: tuple[int, ...]) -> None:
-    scale = np.ones(shape, np.float32)
-    for call in (lambda: lp.quantize_linear(X, scale, output_dtype="int8"), lambda: lp.dequantize_linear(CODES, scale)):
-        with pytest.raises(ValueError, match=r"^`(axis|scale)` must"):
-            call()
-
-
-def test_tensors_with_scales_of_their_rank() -> None:
-    x, scale = torch.from_numpy(X), torch.from_numpy(RNG.uniform(0.01, 2, (2, 3, 1, 1)).astype(np.float32))
-
-    def call(x: Any, scale: Any) -> Any:
-        codes = lp.quantize_linear(x, scale, output_dtype="int8")
-        return codes, lp.dequantize_linear(codes, scale)
-
-    codes = (x / scale).round().clamp(-128, 127).to(torch.int8)
-    expected = codes, codes * scale
-    compiled = torch.compile(call, fullgraph=True, backend="eager", dynamic=True)
-    for found in (call(x, scale), compiled(x, scale), torch.vmap(call)(x, scale)):
-        assert all(map(torch.equal, found, expected))
-    one = torch.vmap(call, (0, None))(x, scale[0])
-    assert torch.equal(one[0], (x / scale[0]).round().clamp(-128, 127).to(torch.int8))
-    with torch._dynamo.config.patch(error_on_recompile=True):
-        assert all(map(torch.equal, compiled(x[..., :3].contiguous(), scale), (codes[..., :3], expected[1][..., :3])))
-
-
 # ---- the type
 
 

@@ -36,10 +36,11 @@ from lowprec.spec.operator_versions import DEQUANTIZE, QUANTIZE
 
 SOME = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 LENGTHS = [1, 2, 3, 7, 8, 16, 24, 33, 64, 100, 384, 511, 512, 513, 1000, 1024, 1500, 2048, 3001, 4096]
-BLOCKS = [1, 2, 5, 8, 15, 16, 17, 24, 32, 40, 48, 64, 100, 128, 256, 500, 512, 513, 1024, 1100, 2048]
+BLOCKS = [1, 2, 5, 8, 15, 16, 17, 24, 32, 40, 48, 64, 100, 128, 256, 500, 512, 513, 1024, 1100, 2048, 4096]
 ELEMENTS = 12_000  # beyond the tiles of 1024 and the segments of 512 that run alone
 FORMATS = [
-    as_format(name) for name in ("int8", "uint8", "int4", "uint4", "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn")
+    as_format(name)
+    for name in ("int8", "uint8", "int4", "uint4", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float4_e2m1fn")
 ]
 TIERS = _kernels.available_isas()
 

@@ -9,8 +9,6 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.exact_scales import exponent_of, finite, grouped, power_code, scale_code
 from support.optional import optional
 
@@ -213,22 +211,6 @@ def test_the_largest_magnitudes_of_chunks_give_the_scales_of_the_whole() -> None
 def test_largest_magnitudes_of_codes() -> None:
     codes = np.array([[0b0111, 0b1001], [0b1010, 0b0000]], np.uint8)  # 6, -0.5; -1, 0
     assert largest_magnitudes(codes, source="float4_e2m1fn", axis=0).tolist() == [6.0, 1.0]
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.data())
-def test_the_largest_magnitude_is_never_lost(data: st.DataObject) -> None:
-    """With a scale that is not rounded the largest magnitude of each group gets the largest code."""
-    shape = tuple(data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=3)))
-    axis = data.draw(st.integers(0, len(shape) - 1))
-    block = data.draw(st.integers(1, 10))
-    x = np.array(
-        data.draw(st.lists(st.integers(-1000, 1000), min_size=math.prod(shape), max_size=math.prod(shape)))
-    ).reshape(shape)
-    scale = lp.absmax_scale(x.astype(np.float64) * 127, "int8", axis=axis, block_size=block, scale_format="float32")
-    numbers = grouped(shape, axis, block)
-    largest = [np.abs(x)[numbers == n].max() for n in range(numbers.max() + 1)]
-    assert scale.reshape(-1).tolist() == [value or 1 for value in largest]
 
 
 def test_threads_and_large_arrays_agree_with_numpy() -> None:
