@@ -1,4 +1,4 @@
-"""Stores past the caches and prefetching change no element of large outputs, at any alignment, and nothing around them."""
+"""Stores past the caches, and prefetching, change no element of large outputs, and nothing around them."""
 
 from __future__ import annotations
 
