@@ -8,6 +8,7 @@ colours of the moment. A shape may say what it does in the browser, which `brows
 * ``first=3, last=7``: the shape has the class ``here`` while the dragged number stands at one of these places;
 * ``grid="field=rows,columns,first row,first column,row,column"``: a click sets a field to the row and the column below
   it, of a grid of equal cells; the arrow keys go on from the last two;
+* ``sort="field=name"``: its group is a row that is dragged to another place; the field becomes the names in order;
 * ``follow="name"``: the shape moves to the places of that name while a number is dragged;
 * ``code="00101010"``: a click makes this the code whose bits are shown, at once; ``code_part="name"``: a table has it;
 * ``when="kind=nan"``: the shape has the class ``here`` while a table has that text for that part;
@@ -34,7 +35,7 @@ NARROW = 358
 _SVG = "http://www.w3.org/2000/svg"
 _NAMESPACED = {"xml-space": "{http://www.w3.org/XML/1998/namespace}space"}
 _MONO, _SANS = 0.602, 0.53
-_DATA = ("part", "first", "last", "follow", "code", "code_part", "when", "columns", "range", "grid")
+_DATA = ("part", "first", "last", "follow", "code", "code_part", "when", "columns", "range", "grid", "sort")
 _NAMES = {
     *theme.ROLES,
     *(name + ending for name in (*theme.FIELDS, *theme.CLASSES) for ending in ("", "-text")),

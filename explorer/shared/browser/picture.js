@@ -49,14 +49,14 @@ function draw(state) {
   if (state.place !== data.drag?.start) paintPlace(state);
   saving(state);
   if (key !== undefined) {
-    [...svg.querySelectorAll("[data-set],[data-bit],[data-code],[data-grid],[data-drag]")]
+    [...svg.querySelectorAll("[data-set],[data-bit],[data-code],[data-grid],[data-drag],[data-sort]")]
       .find((one) => keyOf(one.dataset) === key)?.focus();
   }
 }
 
 // What tells a shape that has the focus from others, in this drawing and in the next.
 function keyOf(found) {
-  return found.set ?? found.bit ?? found.key ?? found.codePart ?? found.code ?? (found.drag === undefined ? undefined : "drag");
+  return found.set ?? found.sort ?? found.bit ?? found.key ?? found.codePart ?? found.code ?? (found.drag === undefined ? undefined : "drag");
 }
 
 function listen(state) {
@@ -64,6 +64,7 @@ function listen(state) {
   const clickable = [...svg.querySelectorAll("[data-set]")];
   svg.querySelectorAll("[data-grid]").forEach((one, index) => listenToGrid(state, one, `grid ${index}`));
   state.bitShapes = [...svg.querySelectorAll("[data-bit]")];
+  listenToRows(state);
   rove(clickable, (one) => set(state, one.dataset.set));
   for (const one of clickable) one.addEventListener("click", () => set(state, one.dataset.set));
   rove(state.bitShapes, (one) => flip(state, Number(one.dataset.bit)), { vertical: (up) => step(state, up) });
@@ -105,7 +106,7 @@ function rove(shapes, act, { vertical, columns = 1 } = {}) {
         ?? (event.key in by ? index + by[event.key] : undefined);
       if (target !== undefined) shapes[Math.max(0, Math.min(shapes.length - 1, target))].focus();
       else if (event.key === "Enter" || event.key === " ") act(one);
-      else if (vertical && /^Arrow(Up|Down)$/.test(event.key)) vertical(event.key === "ArrowUp");
+      else if (vertical && /^Arrow(Up|Down)$/.test(event.key)) vertical(event.key === "ArrowUp", one);
       else return;
       event.preventDefault();
     });
@@ -145,6 +146,52 @@ function listenToGrid(state, one, key) {
     if (!step) return;
     event.preventDefault();
     choose(row - top + step[0], column - left + step[1]);
+  });
+}
+
+// ---- rows in an order: each is dragged by its handle, or moved by the up and down keys, to another place
+
+function listenToRows(state) {
+  const handles = [...state.svg.querySelectorAll("[data-sort]")];
+  const rows = handles.map((one) => one.parentNode);
+  const tops = handles.map((one) => one.getBBox().y);
+  const show = (from, to, down = tops[to] - tops[from]) => rows.forEach((row, index) => {
+    const passed = index > from && index <= to ? index - 1 : index < from && index >= to ? index + 1 : index;
+    row.setAttribute("transform", `translate(0 ${index === from ? down : tops[passed] - tops[index]})`);
+  });
+  const put = (from, to) => {
+    show(from, to);
+    if (to === from) return;
+    const names = handles.map((one) => one.dataset.sort.slice(one.dataset.sort.indexOf("=") + 1));
+    names.splice(to, 0, ...names.splice(from, 1));
+    set(state, `${handles[0].dataset.sort.split("=", 1)}=${names.join()}`);
+  };
+  const within = (place) => Math.max(0, Math.min(rows.length - 1, place));
+  rove(handles, () => {}, { vertical: (up, one) => put(handles.indexOf(one), within(handles.indexOf(one) + (up ? -1 : 1))) });
+  handles.forEach((handle, from) => {
+    let [start, to] = [null, from];
+    handle.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      event.preventDefault();
+      handle.focus({ preventScroll: true });
+      handle.setPointerCapture(event.pointerId);
+      [state.dragging, start] = [true, event.clientY];
+    });
+    handle.addEventListener("pointermove", (event) => {
+      if (start === null) return;
+      const down = (event.clientY - start) / state.svg.getScreenCTM().d;
+      to = within(from + Math.round(down / (tops[1] - tops[0])));
+      show(from, to, down);
+    });
+    const end = () => {
+      if (start === null) return;
+      [state.dragging, start] = [false, null];
+      put(from, to);
+      if (state.late) [state.late, state.shown] = [false, null];
+      if (state.shown === null) draw(state);
+    };
+    handle.addEventListener("pointerup", end);
+    handle.addEventListener("pointercancel", end);
   });
 }
 
