@@ -288,6 +288,12 @@ class Drawing(Shapes):
             if one is not None:
                 one.set("height", _number(height))
 
+    def crop(self, top: float) -> None:
+        """Leave out what lies above a y."""
+        self.height -= top
+        self.element.set("viewBox", f"0 {_number(top)} {_number(self.width)} {_number(self.height)}")
+        self.element.set("height", _number(self.height))
+
     def __str__(self) -> str:
         acts = any(one.get("role") in ("button", "switch", "slider") for one in self.element.iter())
         self.element.set("role", "group" if acts else "img")  # an image has no parts for readers of the screen
