@@ -147,7 +147,7 @@ def narrow(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> D
         name = rows[index].outcome.format.name
         handle = _handle(group, name, index, count, (0, 22.5 + 25 * index, 80, 24))
         _named(handle, 12, 39 + 25 * index, short_name(name), 66, 13)
-    grid = DigitsGrid(124, 17.1, columns_of(_windows(rows), digits, 13, 2), 13, 21)
+    grid = DigitsGrid(121, 17.1, columns_of(_windows(rows), digits, 13, 2), 13, 21)
     grid.headings(drawing, start + 13, 11.5)
     x_text, size = fitted(f"x = {_number_text(text, 40)}", 118 if digits else 350, 15, 10.5)
     drawing.text(0, start + 37, x_text, size=size, fill="accent", bold=True, mono=True)
@@ -158,7 +158,7 @@ def narrow(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> D
         drawing.line(0, top, NARROW, top, "line")
         _named(drawing, 0, top + 16, row.outcome.format.name, 210, 13)
         if row.window is not None:
-            _code(drawing, 117, top + 33, row.window, row.outcome.format, 12)
+            _code(drawing, 115, top + 33, row.window, row.outcome.format, 12)
             grid.window(drawing, top + 33, row.window, digits)
         elif row.special:
             drawing.badge(grid.left + 30, top + 37, row.value, row.special, size=12)
@@ -282,8 +282,9 @@ def _columns(drawing: Drawing, pair: Pair, left: float, right: float) -> float:
             drawing.text(left + 5, _DOTS_TOP + 4, "subnormal", size=12.5 if right - left > 500 else 11,
                          fill="subnormal-text")  # fmt: skip
     step = next(step for step in (1, 3, 6, 12, 24, 48, 96, 192, 384) if pitch * step >= 46)
+    last = exponents[-1]
     for index, exponent in enumerate(exponents):
-        if exponent % step == 0:
+        if exponent % step == 0 or (exponent == last and pitch * (last % step) >= 40 and pitch < 100):
             x = left + pitch * (index + 0.5)
             drawing.text(x, bottom + 18, weight(exponent), size=13, fill="quiet", anchor="middle")
     return pitch
