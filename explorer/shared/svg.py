@@ -195,7 +195,7 @@ class Shapes:
             if bits:
                 self.rect(left, y + height + 3, x - gap - left, 3, f"{name}-text")
                 if labels:
-                    middle = (left + x - gap) / 2
+                    middle = max((left + x - gap) / 2, text_width(labels[number], 12.5) / 2)
                     self.text(middle, y + height + 20, labels[number], size=12.5, fill=f"{name}-text", anchor="middle")
                 x += between
         return x - between

@@ -54,7 +54,7 @@ def interval(
     left, right = (112.0, width - 150.0) if wide else (32.0, width - 56.0)
     rows = 0 if not ruler.rules else 1 if wide else 3
     strip = 300.0
-    height = strip - 6 + (rows > 0) * 22 + rows * _RULE
+    height = strip + 16 + rows * _RULE if rows else 258.0
     fmt, x = explanation.format, told(explanation.x)
     result = told(explanation.value)
     drawing = Drawing(
@@ -68,7 +68,7 @@ def interval(
         else (left + (right - left) * ruler.at)
     )
     drawing.rect(0, 96, width, 160, "page", data_drag_area="")
-    _bands(drawing, ruler, chosen, left, right, width, wide)
+    _bands(drawing, ruler, chosen, left, right, at, wide)
     has_way_back = _fates(drawing, ruler, explanation, left, right, at, rule_name, saturate)
     top, bottom = 108, 170
     for end, place in ((ruler.left, left), (ruler.right, right)):
@@ -78,7 +78,7 @@ def interval(
         drawing.line(middle, 112, middle, 166, "text", width=2, dashed=True)
         if wide and abs(at - middle) > 24:
             side = -1 if at > middle else 1
-            drawing.text(middle + side * 34, 202, f"midpoint {ruler.middle}", size=13.5, fill="quiet",
+            drawing.text(middle + side * 34, 202, f"midpoint {ruler.middle.replace('-', '−')}", size=13.5, fill="quiet",
                          anchor="end" if side < 0 else "start")  # fmt: skip
     _distances(drawing, ruler, left, right, at)
     moved = drawing.group(follow="x")
@@ -96,9 +96,9 @@ def interval(
     return Shown(drawing, left, right, left + (right - left) * ruler.start / _LAST if ruler.at is None else at, places)
 
 
-def _bands(drawing: Drawing, ruler: Ruler, chosen: str, left: float, right: float, width: float, wide: bool) -> None:
+def _bands(drawing: Drawing, ruler: Ruler, chosen: str, left: float, right: float, at: float, wide: bool) -> None:
     """Draw which numbers go down and which go up by the rule that decides."""
-    drawing.rect(0, 120, width, 38, "panel")
+    drawing.rect(0, 120, drawing.width, 38, "panel")
     rule = next((rule for rule in ruler.rules if rule.name == chosen), None)
     shares = rule.shares if rule else (0.0,) * _LAST + (1.0,)
     step = (right - left) / _LAST
@@ -111,14 +111,10 @@ def _bands(drawing: Drawing, ruler: Ruler, chosen: str, left: float, right: floa
         nearer = "nearer to" if chosen.startswith("nearest") else "goes to"
         if wide and stop - start > 160:
             fill = f"{kind}-text" if is_up and kind != "held" else "mantissa-text"
-            drawing.text(
-                (start + stop) / 2 + (70 if is_up else 0),
-                145,
-                f"{nearer} {told(end.value)}",
-                size=15,
-                fill=fill,
-                anchor="middle",
-            )
+            middle = (start + stop) / 2
+            if abs(at - middle) < 90:  # the number stands there
+                middle = (start + at) / 2 if at > middle else (at + stop) / 2
+            drawing.text(middle, 145, f"{nearer} {told(end.value)}", size=15, fill=fill, anchor="middle")
 
 
 def _edge(place: int) -> float:
