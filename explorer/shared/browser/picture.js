@@ -153,46 +153,55 @@ function listenToGrid(state, one, key) {
 
 function listenToRows(state) {
   const handles = [...state.svg.querySelectorAll("[data-sort]")];
-  const rows = handles.map((one) => one.parentNode);
-  const tops = handles.map((one) => one.getBBox().y);
-  const show = (from, to, down = tops[to] - tops[from]) => rows.forEach((row, index) => {
-    const passed = index > from && index <= to ? index - 1 : index < from && index >= to ? index + 1 : index;
-    row.setAttribute("transform", `translate(0 ${index === from ? down : tops[passed] - tops[index]})`);
+  if (handles.length < 2) return;
+  const order = [...handles]; // as it is seen, perhaps before the server knows
+  const top = (place) => handles[place].getBBox().y;
+  const topOf = (one) => top(handles.indexOf(one));
+  const show = (moved, at) => order.forEach((one, place) => {
+    one.parentNode.setAttribute("transform", `translate(0 ${(one === moved ? at : top(place)) - topOf(one)})`);
   });
-  const put = (from, to) => {
-    show(from, to);
-    if (to === from) return;
-    const names = handles.map((one) => one.dataset.sort.slice(one.dataset.sort.indexOf("=") + 1));
-    names.splice(to, 0, ...names.splice(from, 1));
-    set(state, `${handles[0].dataset.sort.split("=", 1)}=${names.join()}`);
+  const move = (one, place) => {
+    const to = Math.max(0, Math.min(order.length - 1, place));
+    order.splice(to, 0, ...order.splice(order.indexOf(one), 1));
   };
-  const within = (place) => Math.max(0, Math.min(rows.length - 1, place));
-  rove(handles, () => {}, { vertical: (up, one) => put(handles.indexOf(one), within(handles.indexOf(one) + (up ? -1 : 1))) });
-  handles.forEach((handle, from) => {
-    let [start, to] = [null, from];
-    handle.addEventListener("pointerdown", (event) => {
+  const [field] = handles[0].dataset.sort.split("=", 1);
+  const text = () => `${field}=${order.map((one) => one.dataset.sort.slice(field.length + 1)).join()}`;
+  const tell = (before) => {
+    show();
+    if (text() !== before) set(state, text());
+  };
+  rove(handles, () => {}, { vertical: (up, one) => {
+    const before = text();
+    move(one, order.indexOf(one) + (up ? -1 : 1));
+    tell(before);
+  } });
+  for (const one of handles) {
+    let start = null;
+    one.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
       event.preventDefault();
-      handle.focus({ preventScroll: true });
-      handle.setPointerCapture(event.pointerId);
-      [state.dragging, start] = [true, event.clientY];
+      one.focus({ preventScroll: true });
+      one.setPointerCapture(event.pointerId);
+      state.dragging = true;
+      start = { y: event.clientY, top: top(order.indexOf(one)), text: text() };
     });
-    handle.addEventListener("pointermove", (event) => {
-      if (start === null) return;
-      const down = (event.clientY - start) / state.svg.getScreenCTM().d;
-      to = within(from + Math.round(down / (tops[1] - tops[0])));
-      show(from, to, down);
+    one.addEventListener("pointermove", (event) => {
+      if (!start) return;
+      const at = start.top + (event.clientY - start.y) / state.svg.getScreenCTM().d;
+      move(one, Math.round((at - top(0)) / (top(1) - top(0))));
+      show(one, at);
     });
     const end = () => {
-      if (start === null) return;
-      [state.dragging, start] = [false, null];
-      put(from, to);
+      if (!start) return;
+      state.dragging = false;
+      tell(start.text);
+      start = null;
       if (state.late) [state.late, state.shown] = [false, null];
       if (state.shown === null) draw(state);
     };
-    handle.addEventListener("pointerup", end);
-    handle.addEventListener("pointercancel", end);
-  });
+    one.addEventListener("pointerup", end);
+    one.addEventListener("pointercancel", end);
+  }
 }
 
 // ---- bits
