@@ -130,4 +130,6 @@ def test_a_telephone_shows_the_picture_first(visit: Visit) -> None:
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
     assert box["y"] < 500
+    entry = page.get_by_role("link", name="Compare", exact=True).first.bounding_box()
+    assert 0 <= entry["x"] <= entry["x"] + entry["width"] <= 390  # the menu has scrolled to it
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
