@@ -8,6 +8,7 @@ colours of the moment. A shape may say what it does in the browser, which `brows
 * ``first=3, last=7``: the shape has the class ``here`` while the dragged number stands at one of these places;
 * ``grid="field=rows,columns,first row,first column,row,column"``: a click sets a field to the row and the column below
   it, of a grid of equal cells; the arrow keys go on from the last two;
+* ``sort="field=name"``: its group is a row that is dragged to another place; the field becomes the names in order;
 * ``follow="name"``: the shape moves to the places of that name while a number is dragged;
 * ``code="00101010"``: a click makes this the code whose bits are shown, at once; ``code_part="name"``: a table has it;
 * ``when="kind=nan"``: the shape has the class ``here`` while a table has that text for that part;
@@ -34,7 +35,7 @@ NARROW = 358
 _SVG = "http://www.w3.org/2000/svg"
 _NAMESPACED = {"xml-space": "{http://www.w3.org/XML/1998/namespace}space"}
 _MONO, _SANS = 0.602, 0.53
-_DATA = ("part", "first", "last", "follow", "code", "code_part", "when", "columns", "range", "grid")
+_DATA = ("part", "first", "last", "follow", "code", "code_part", "when", "columns", "range", "grid", "sort")
 _NAMES = {
     *theme.ROLES,
     *(name + ending for name in (*theme.FIELDS, *theme.CLASSES) for ending in ("", "-text")),
@@ -194,7 +195,7 @@ class Shapes:
             if bits:
                 self.rect(left, y + height + 3, x - gap - left, 3, f"{name}-text")
                 if labels:
-                    middle = (left + x - gap) / 2
+                    middle = max((left + x - gap) / 2, text_width(labels[number], 12.5) / 2)
                     self.text(middle, y + height + 20, labels[number], size=12.5, fill=f"{name}-text", anchor="middle")
                 x += between
         return x - between
@@ -286,6 +287,12 @@ class Drawing(Shapes):
         for one in (self.element, ground):
             if one is not None:
                 one.set("height", _number(height))
+
+    def crop(self, top: float) -> None:
+        """Leave out what lies above a y."""
+        self.height -= top
+        self.element.set("viewBox", f"0 {_number(top)} {_number(self.width)} {_number(self.height)}")
+        self.element.set("height", _number(self.height))
 
     def __str__(self) -> str:
         acts = any(one.get("role") in ("button", "switch", "slider") for one in self.element.iter())

@@ -187,7 +187,7 @@ def test_every_control_is_reached_by_tab(visit: Visit) -> None:
             }"""
         ))  # fmt: skip
     text = "|".join(sorted(filter(None, reached)))
-    for name in ("Anatomy", "Rounding", "bit 7", "previous", "All codes", "0x2A"):
+    for name in ("Anatomy", "Rounding", "bit 7", "previous", "Table of codes", "0x2A"):
         assert name in text, name
 
 
@@ -196,10 +196,21 @@ def test_the_grid_selects(visit: Visit) -> None:
     page.get_by_role("group", name="Codes").get_by_role("button").nth(7).click()
     shown(visit, "0x7 = 7")
     assert bits(page) == "0111"
-    visit.open("All codes")
+    visit.open("Table of codes")
     page.get_by_role("group", name="Table of codes").get_by_role("button").nth(9).click()
     shown(visit, "0x9 = 9")
     assert bits(page) == "1001"
+
+
+def test_the_table_stays_open_in_a_format_of_another_width(visit: Visit) -> None:
+    page = visit.go("anatomy")
+    visit.open("Table of codes")
+    for name, title in (("float16", "Codes nearby, float16"), ("float6_e2m3fn", "All codes, float6_e2m3fn")):
+        box = page.get_by_role("combobox", name="Format", exact=False)
+        box.fill(name)
+        box.press("Enter")
+        visit.address_has(f"fmt={name}")
+        page.get_by_text(title, exact=True).locator("visible=true").wait_for()
 
 
 def test_a_link_restores_a_page_and_back_goes_back(visit: Visit) -> None:
@@ -242,7 +253,7 @@ def test_the_menu_takes_the_number_and_the_format_along(visit: Visit) -> None:
 
 def test_the_table_is_downloaded_at_every_click(visit: Visit) -> None:
     page = visit.go("anatomy?fmt=float4_e2m1fn&at=0x1")
-    visit.open("All codes")
+    visit.open("Table of codes")
     for _ in range(12):
         with page.expect_download() as caught:
             page.get_by_role("button", name="CSV").click()

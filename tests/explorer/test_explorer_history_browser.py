@@ -28,7 +28,7 @@ def entries(page: Any) -> int:
 
 def test_back_and_forward_step_through_decisions(visit: Visit) -> None:
     page = visit.go("anatomy?at=0x2a")
-    visit.open("All codes")
+    visit.open("Table of codes")
     before = entries(page)
     for click in range(20):
         page.get_by_role("switch").nth(click % 8).click()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.daily_share import shared
-from support.explorer_pages import FOLDER, AppTest, charts, copied, healthy, page, sent, texts, turn_to
+from support.explorer_pages import FOLDER, AppTest, charts, copied, healthy, page, pictures, sent, texts, turn_to
 
 from lowprec.explorer.pages import PAGES
 from lowprec.explorer.shared.page import FORMAT_NAMES
@@ -59,8 +59,7 @@ def test_anatomy_and_rounding_of_every_format(fmt: str) -> None:
 
 @pytest.mark.parametrize(("fmt", "title"), [("float8_e5m2", "All codes"), ("float16", "Codes nearby")])
 def test_anatomy_says_whether_all_codes_are_there(fmt: str, title: str) -> None:
-    labels = [expander.label for expander in healthy(page("anatomy", fmt=fmt)).expander]
-    assert any(label.startswith(f"**{title}**") for label in labels)
+    assert f"{title}, {fmt}: " in pictures(healthy(page("anatomy", "codes", fmt=fmt)))
 
 
 BINADES = [("0x0", "0"), ("0x3bff", "3800"), ("0x3c00", "3c00"), ("0x3c01", "3c00")]
@@ -226,7 +225,7 @@ def test_neighbours_have_texts_of_their_own(fmt: str) -> None:
 def test_both_pages_count_the_same_ulps() -> None:
     """0.97 lies between 15/16 and 1: 1/16 is the unit there, 0.03 of it 12/25."""
     assert "0.03 = 0.48 ulp" in texts(healthy(page("anatomy", at="0.97")))
-    assert "<td>0.48</td>" in texts(healthy(page("compare", x="0.97", fmts="float8_e4m3fn")))
+    assert "<td>0.48</td>" in texts(healthy(page("compare", "casts", x="0.97", fmts="float8_e4m3fn")))
     assert "0.48 ulp" in texts(healthy(page("conversion", source="float64", at="0.97")))
 
 

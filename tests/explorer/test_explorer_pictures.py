@@ -92,6 +92,16 @@ def test_exponents_stand_above_the_line_and_what_follows_does_not() -> None:
     assert {round(at, 6) for text, at in heights.items() if text not in raised} == {0}
 
 
+def assert_inside(root: ElementTree.Element) -> None:
+    """Assert that all boxes but the ground and all texts are in the part of a picture that is seen."""
+    _, top, _, height = (float(part) for part in root.get("viewBox").split())
+    for element in root.iter(f"{SVG}rect"):
+        if element.get("class") != "ground":
+            y = float(element.get("y"))
+            assert top <= y <= y + float(element.get("height")) <= top + height
+    assert all(top < float(element.get("y")) < top + height for element in root.iter(f"{SVG}text"))
+
+
 def interval_of(x: str, fmt: object, wide: bool = True) -> tuple[ElementTree.Element, list[str]] | None:
     """Return the root and the texts of the picture of a rounding."""
     explanation = rounding(x, fmt).explanation
@@ -117,6 +127,7 @@ def test_an_interval(fmt: Format, wide: bool) -> None:
         for code, _ in [end for end in (found.left, found.right) if end and found.winner != "exact"]:
             assert f"{code:0{fmt.bits}b}" in bits or f"0x{code:0{-(-fmt.bits // 4)}X}" in texts
         assert "lies between" in root.get("aria-label")
+        assert_inside(root)
         width = float(root.get("width"))
         for element in root.iter(f"{SVG}rect"):
             left = float(element.get("x", "0"))
@@ -132,6 +143,8 @@ def test_x_is_drawn_where_it_lies() -> None:
     walls = [float(line.get("x1")) for line in root.iter(f"{SVG}line") if line.get("stroke-width") == "4"]
     place = (float(root.find(f".//{SVG}circle").get("cx")) - walls[0]) / (walls[1] - walls[0])
     assert place == pytest.approx(0.6, abs=0.001)
+    bands = {one.get("fill"): one for one in root.iter(f"{SVG}rect") if one.get("y") == "120"}
+    assert float(bands["var(--lp-held)"].get("x")) == pytest.approx(sum(walls) / 2, abs=0.01)
     assert "midpoint 0.296875" in texts
     assert root.get("aria-label") == "0.3 lies between 0.28125 and 0.3125; it becomes 0.3125"
 

@@ -108,8 +108,8 @@ ANSWERED = f"""before => {{
 
 
 DRAWN_WHEN_OPENED = {
-    "anatomy": ["All codes", "Codes nearby"], "describe": ["All values", "Binades", "Values nearby"],
-    "rounding": ["On the number line"], "saturation": ["The tables of Cast"],
+    "anatomy": ["Table of codes"], "compare": ["All facts of the formats", "The number in each format"],
+    "describe": ["Table of values"], "rounding": ["On the number line"], "saturation": ["The tables of Cast"],
 }  # fmt: skip
 """By the path of a page, the names of disclosures whose inside is there only after they were opened."""
 

@@ -106,6 +106,7 @@ def operate(visit: Visit, control: Control, option: str, texts: Mapping[str, str
     closed = place.locator("xpath=ancestor::details[not(@open)]/summary")
     while closed.count():
         closed.first.click()
+        visit.settle()  # a disclosure that grows scrolls the page, which closes a list
     if control.kind == "stButtonGroup":
         place.get_by_role("radio", name=option, exact=True).click()
     elif control.kind == "stRadio":

@@ -52,10 +52,10 @@ def show(page: Controls[Anatomy]) -> None:
     layout.open_in(page.state)
     with layout.more("Exact digits and neighbours", "every digit, hex-float, distances"):
         layout.show("facts", facts=view.facts(anatomy))
-    title = "All codes" if fmt.bits <= 8 else "Codes nearby"
-    with layout.more(title, "each with its value: decimal, hex-float or exact; CSV", key="codes") as table:
+    about = "each with its value: decimal, hex-float or exact; CSV"
+    with layout.more("Table of codes", about, key="codes") as table:  # of another label it would not stay open
         if table.open:
-            show_table(page, anatomy, title, go)
+            show_table(page, anatomy, go)
     with layout.more("The format", "range, precision, special codes"):
         layout.show("format_card", facts=format_facts.card(fmt))
         st.caption(
@@ -73,13 +73,14 @@ def show(page: Controls[Anatomy]) -> None:
     layout.copy_section(page, "anatomy", *snippets.of_code(anatomy))
 
 
-def show_table(page: Controls[Anatomy], anatomy: codes.Anatomy, title: str, go: Callable[[str, str], None]) -> None:
+def show_table(page: Controls[Anatomy], anatomy: codes.Anatomy, go: Callable[[str, str], None]) -> None:
     """Show the table of codes, and what it is to show."""
     fmt, code = anatomy.format, anatomy.code
     bar = st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute")
     bar.segmented_control("Show values as", ANATOMY_SHOWS, required=True, **page.bind("show"))
     bar.download_button("CSV", view.csv_text(code, fmt), f"{fmt.name}.csv", "text/csv", icon=":material/download:")
     cells = codes.table(code, fmt, page.state.show)
-    drawings = code_table(f"{title}, {fmt.name}", cells, codes.columns(fmt), code, fmt)
+    title = f"{'All codes' if fmt.bits <= 8 else 'Codes nearby'}, {fmt.name}"
+    drawings = code_table(title, cells, codes.columns(fmt), code, fmt)
     name = f"{fmt.name} {cells[0][0]}-{cells[-1][0]}"
     show_picture(*drawings, name="codes", detail=name, on_set=go, bits=Bits("at", f"{code:0{fmt.bits}b}"))

@@ -246,8 +246,8 @@ def _map(drawing: Shapes, anatomy: Anatomy, left: float, top: float, layout: _La
             text_width(one.text, layout.small - 2, True) <= cell_width - 3 for one, _ in cells[first : first + count]
         ):
             x, y = left + margin + first % across * cell_width, grid_top + first // across * cell_height
-            if text_width(kind, layout.small) <= room and cell_height >= 12:
-                size = min(layout.small, cell_height)
+            size = min(layout.small, cell_height, room / len(kind) / 0.66)
+            if size >= 10 and cell_height >= 12:
                 drawing.text(x + room / 2, y + cell_height / 2 + 4, _WORDS.get(kind, kind), size=size, bold=True,
                              fill=f"{CELL_COLOURS[kind]}-text", anchor="middle", pointer_events="none")  # fmt: skip
     return grid_top + down * cell_height

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
+from lowprec import Format
 from lowprec.reference.exact_cast import Value
 
 from ...shared import evidence, layout
@@ -63,22 +66,36 @@ def show(page: Controls[Compare]) -> None:
         name="values held", detail=" ".join(state.chosen()), on_set=page.take,
     )  # fmt: skip
 
-    with layout.more("All facts of the formats", "precision, NaN codes, Inf, −0, decades, decibels, ONNX type"):
-        layout.show("pages/compare/format_facts", formats=formats, facts=comparison(formats))
-        st.caption(
-            "≠ marks the facts in which two or three formats differ. A binade is the values from one power of two up "
-            "to the next. 1 ≤ v < 2: from 1 up to, but not including, 2. Different numbers: finite ones, −0 being 0. "
-            "Decimal digits: bits of precision · log₁₀ 2. Dynamic range: 20 · log₁₀ of the largest over the smallest "
-            "positive value."
-        )
-    with layout.more("The number in each format", "code, error in percent and in ulp, why, other pages"):
-        layout.show(
-            "pages/compare/cast_outcomes", outcomes=outcomes, links_of=lambda fmt: links_to_open(state, text, fmt.name)
-        )
-        st.caption("≈ marks decimals that are rounded here; the codes and their values are exact.")
+    about = "precision, NaN codes, Inf, −0, decades, decibels, ONNX type"
+    with layout.more("All facts of the formats", about, key="facts") as facts:
+        if facts.open:
+            _facts(formats)
+    about = "code, error in percent and in ulp, why, other pages"
+    with layout.more("The number in each format", about, key="casts") as casts:
+        if casts.open:
+            _casts(state, text, outcomes)
     castable = [outcome.format for outcome in outcomes if not outcome.problem]
     layout.evidence_section(
         lambda: [evidence.evidence(x, fmt, options) for fmt in castable],
         lambda: [evidence.check(fmt, options) for fmt in castable],
     )
     layout.copy_section(page, "compare", *snippets.of_comparison(text, castable, options))
+
+
+def _facts(formats: Sequence[Format]) -> None:
+    """Show a row for each fact, a column for each format."""
+    layout.show("pages/compare/format_facts", formats=formats, facts=comparison(formats))
+    st.caption(
+        "≠ marks the facts in which two or three formats differ. A binade is the values from one power of two up "
+        "to the next. 1 ≤ v < 2: from 1 up to, but not including, 2. Different numbers: finite ones, −0 being 0. "
+        "Decimal digits: bits of precision · log₁₀ 2. Dynamic range: 20 · log₁₀ of the largest over the smallest "
+        "positive value."
+    )
+
+
+def _casts(state: Compare, text: str, outcomes: Sequence[view.Outcome]) -> None:
+    """Show the number in each format: code, value, error, why, and links to other pages."""
+    layout.show(
+        "pages/compare/cast_outcomes", outcomes=outcomes, links_of=lambda fmt: links_to_open(state, text, fmt.name)
+    )
+    st.caption("≈ marks decimals that are rounded here; the codes and their values are exact.")

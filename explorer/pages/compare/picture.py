@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from lowprec import Format
@@ -52,12 +53,6 @@ def _windows(rows: Sequence[Row]) -> list[Window]:
     return [row.window for row in rows if row.window]
 
 
-def _moved_up(names: Sequence[str], index: int) -> str:
-    moved = [*names]
-    moved[index - 1 : index + 1] = [moved[index], moved[index - 1]]
-    return f"fmts={','.join(moved)}"
-
-
 def _label(text: str, rows: Sequence[Row]) -> str:
     found = "; ".join(f"{row.outcome.format.name} {row.value or row.error}" for row in rows)
     return f"Ranges of formats, and the digits of {_number_text(text, 40)} that each keeps: {found}"
@@ -67,7 +62,6 @@ def wide(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> Dra
     """Return the picture for a desk: range, digits and value of each format in a row."""
     bottom = 91 + _ROW * len(rows)
     drawing = Drawing(WIDE, bottom + 4, _label(text, rows))
-    names = [row.outcome.format.name for row in rows]
     grid = DigitsGrid(574, 23, columns_of(_windows(rows), digits, 19, 8), 15, 25)
     drawing.text(132, 16, "range: what the exponent bits buy", size=15, fill="exponent-text", bold=True)
     drawing.text(grid.left + 75, 16, "digits: what the mantissa bits buy", size=15, fill="mantissa-text", bold=True)
@@ -76,7 +70,7 @@ def wide(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> Dra
     drawing.text(503, 37, "sign", size=13, fill="sign-text", anchor="end")
     for index in range(len(rows) + 1):
         drawing.line(0, 91 + _ROW * index, WIDE, 91 + _ROW * index, "line")
-    _range_rows(drawing, x, rows, (142, 422), 42, 110.5, _ROW, 20)
+    groups = _range_rows(drawing, x, rows, (142, 422), 42, 110.5, _ROW, 20)
     grid.headings(drawing, 37, 12.5)
     if 0 in grid.columns and -1 in grid.columns:
         drawing.line(grid.x(-1), 42, grid.x(-1), bottom, "quiet", dashed=True)
@@ -86,60 +80,62 @@ def wide(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> Dra
         grid.number(drawing, 70, digits)
     if any(row.window and row.window.changed for row in rows):
         drawing.text(WIDE, 74.5, "underlined: rounded up", size=12, fill="quiet", anchor="end")
-    for index, row in enumerate(rows):
+    for index, (row, group) in enumerate(zip(rows, groups, strict=True)):
         y, fmt = 110.5 + _ROW * index, row.outcome.format
-        _row_name(drawing, y, names, index, range_of(fmt).reach)
+        handle = _handle(group, fmt.name, index, len(rows), (0, y - 17, 132, 34))
+        _named(handle, 12, y, fmt.name, 118, 14)
+        handle.text(12, y + 14, range_of(fmt).reach, size=11.5, fill="exponent-text")
         if row.window is not None:
-            _code(drawing, 562, y, row.window, fmt, 14)
-            grid.window(drawing, y, row.window, digits)
+            _code(group, 562, y, row.window, fmt, 14)
+            grid.window(group, y, row.window, digits)
         elif row.special:
-            drawing.badge(grid.left + 30, y + 5, row.value, row.special)
+            group.badge(grid.left + 30, y + 5, row.value, row.special)
         else:
-            drawing.text(grid.left, y + 5, row.error, size=13, fill="quiet")
+            group.text(grid.left, y + 5, row.error, size=13, fill="quiet")
             continue
         value, size = fitted(row.value, 134, 14.5, 10.5)
-        drawing.text(WIDE, y - 2, value, size=size, anchor="end", bold=True, mono=True)
+        group.text(WIDE, y - 2, value, size=size, anchor="end", bold=True, mono=True)
         has_words = bool(row.outcome.losses)
         error, size = fitted(row.error, 138, 12.5, 10.5, mono=not has_words)
-        drawing.text(WIDE, y + 14, error, size=size, fill="quiet", anchor="end", mono=not has_words)
+        group.text(WIDE, y + 14, error, size=size, fill="quiet", anchor="end", mono=not has_words)
     return drawing
 
 
-def _row_name(drawing: Drawing, y: float, names: Sequence[str], index: int, reach: str) -> None:
-    """Write the name of a format and how far it reaches; a click moves all but the first one up."""
-    name, shapes = names[index], Shapes(drawing.element)
-    if index:
-        shapes = drawing.group(set=_moved_up(names, index), label=f"Move {name} up")
-        shapes.rect(0, y - 17, 132, 34, "page")
-        shapes.text(124, y + 14, "↑", size=13, fill="quiet")
-    text, size = fitted(name, 130, 14, 11)
-    shapes.text(0, y, text, size=size, mono=True)
-    shapes.text(0, y + 14, reach, size=11.5, fill="exponent-text")
+def _handle(row: Shapes, name: str, index: int, count: int, box: tuple[float, float, float, float]) -> Shapes:
+    """Return shapes by which a row is dragged to another place, in a box; dots at its left say so."""
+    handle = row.group(
+        sort=f"fmts={name}", role="slider", aria_label=f"Place of {name}", aria_orientation="vertical",
+        aria_valuemin=1, aria_valuemax=count, aria_valuenow=index + 1, tabindex="-1",
+    )  # fmt: skip
+    handle.add("title", {}, "Drag to another place")
+    handle.rect(*box, "page")
+    x, y = box[0] + 1.5, box[1] + box[3] / 2 - 4
+    handle.path("".join(f"M{x + right:g} {y + down:g}h0" for right in (0, 4) for down in (0, 4, 8)), stroke="frame",
+                width=2, stroke_linecap="round")  # fmt: skip
+    return handle
 
 
 def _range_rows(
     drawing: Drawing, x: Value, rows: Sequence[Row], ends: tuple[float, float], top: float, first: float, step: float,
     height: float,
-) -> None:  # fmt: skip
-    """Draw the range of each format and where the number lies."""
+) -> list[Shapes]:  # fmt: skip
+    """Draw the range of each format and where the number lies; return a group for each row."""
     ranges, place = [range_of(row.outcome.format) for row in rows], log2(x)
     bars = RangeBars(drawing, axis_of(ranges, place, 6), *ends, size=13 if height == 20 else 12)
-    bottom = first + step * len(rows) - step / 2
-    bars.decades(top, bottom)
-    worded = False
-    for index, one in enumerate(ranges):
-        bars.bar(one, first + step * index, height, not worded, None if place is None else bars.x(place))
+    bars.decades(top, first + step * len(rows) - step / 2)
+    at = None if place is None else bars.x(place)
+    if at is not None:
+        drawing.line(at, top, at, first - step / 2, "accent", width=2)
+    worded, groups = False, []
+    for index, (one, row) in enumerate(zip(ranges, rows, strict=True)):
+        group, y = drawing.group(), first + step * index
+        replace(bars, shapes=group).bar(one, y, height, not worded, at)
         worded = worded or one.normal > one.smallest
-    if place is None:
-        return
-    at = bars.x(place)
-    drawing.line(at, top, at, bottom, "accent", width=2)
-    for index, row in enumerate(rows):
-        y = first + step * index
-        if row.is_inside:
-            drawing.circle(at, y, 4, "accent")
-        else:
-            drawing.circle(at, y, 4, "page", stroke="accent")
+        if at is not None:
+            group.line(at, y - step / 2, at, y + step / 2, "accent", width=2)
+            group.circle(at, y, 4, "accent" if row.is_inside else "page", stroke="accent")
+        groups.append(group)
+    return groups
 
 
 def narrow(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> Drawing:
@@ -147,10 +143,11 @@ def narrow(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> D
     count = len(rows)
     start = 30 + 25 * count
     drawing = Drawing(NARROW, start + 50 + 49 * count, _label(text, rows))
-    for index, row in enumerate(rows):
-        _named(drawing, 0, 39 + 25 * index, short_name(row.outcome.format.name), 72, 13)
-    _range_rows(drawing, x, rows, (82, 350), 18, 34.5, 25, 17)
-    grid = DigitsGrid(124, 17.1, columns_of(_windows(rows), digits, 13, 2), 13, 21)
+    for index, group in enumerate(_range_rows(drawing, x, rows, (82, 350), 18, 34.5, 25, 17)):
+        name = rows[index].outcome.format.name
+        handle = _handle(group, name, index, count, (0, 22.5 + 25 * index, 80, 24))
+        _named(handle, 12, 39 + 25 * index, short_name(name), 66, 13)
+    grid = DigitsGrid(121, 17.1, columns_of(_windows(rows), digits, 13, 2), 13, 21)
     grid.headings(drawing, start + 13, 11.5)
     x_text, size = fitted(f"x = {_number_text(text, 40)}", 118 if digits else 350, 15, 10.5)
     drawing.text(0, start + 37, x_text, size=size, fill="accent", bold=True, mono=True)
@@ -161,7 +158,7 @@ def narrow(text: str, x: Value, digits: Digits | None, rows: Sequence[Row]) -> D
         drawing.line(0, top, NARROW, top, "line")
         _named(drawing, 0, top + 16, row.outcome.format.name, 210, 13)
         if row.window is not None:
-            _code(drawing, 117, top + 33, row.window, row.outcome.format, 12)
+            _code(drawing, 115, top + 33, row.window, row.outcome.format, 12)
             grid.window(drawing, top + 33, row.window, digits)
         elif row.special:
             drawing.badge(grid.left + 30, top + 37, row.value, row.special, size=12)
@@ -285,8 +282,9 @@ def _columns(drawing: Drawing, pair: Pair, left: float, right: float) -> float:
             drawing.text(left + 5, _DOTS_TOP + 4, "subnormal", size=12.5 if right - left > 500 else 11,
                          fill="subnormal-text")  # fmt: skip
     step = next(step for step in (1, 3, 6, 12, 24, 48, 96, 192, 384) if pitch * step >= 46)
+    last = exponents[-1]
     for index, exponent in enumerate(exponents):
-        if exponent % step == 0:
+        if exponent % step == 0 or (exponent == last and pitch * (last % step) >= 40 and pitch < 100):
             x = left + pitch * (index + 0.5)
             drawing.text(x, bottom + 18, weight(exponent), size=13, fill="quiet", anchor="middle")
     return pitch

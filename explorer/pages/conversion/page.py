@@ -7,7 +7,6 @@ from typing import Any
 
 import streamlit as st
 
-from lowprec._notebook_display import count_text
 from lowprec.reference.exact_cast import Value
 from lowprec.spec.operator_versions import NEWEST
 
@@ -155,7 +154,7 @@ def show(page: Controls[Conversion]) -> None:
             layout.show("pages/conversion/bitcast", bitcast=bitcast)
 
     st.header("Packing", anchor="packing")
-    st.markdown("Codes narrower than a byte share bytes in ONNX files: the first code takes the lowest bits.")
+    st.caption("Codes narrower than a byte share bytes in ONNX files.")
     left, right = st.columns([2, 5])
     page.format_box(left, "Format", "packed", PACKABLE_NAMES, packable_codes)
     right.text_input(
@@ -164,12 +163,10 @@ def show(page: Controls[Conversion]) -> None:
     narrow = format_named(state.packed)
     codes = page.compute_or_reset(lambda state: packing_view.parse_codes(state.codes, narrow), codes=Conversion().codes)
     packing = packing_view.packing(codes, narrow)
-    st.markdown(packing_view.packing_sentence(packing))
-    unused = f" The last {packing.unused_bits} bits belong to no code and are 0." if packing.unused_bits else ""
-    size = f"{count_text(len(codes), 'code')} of {narrow.bits} bits in {count_text(len(packing.packed), 'byte')}"
-    st.caption(f"{size}; below each bit the number of its code.{unused}")
     drawings = (picture.packed_bytes(packing, wide=wide) for wide in (True, False))
     show_picture(*drawings, name="packing", detail=narrow.name)
+    unused = f" The last {packing.unused_bits} bits belong to no code and are 0." if packing.unused_bits else ""
+    st.caption(f"{packing_view.packing_sentence(packing)} Below the bits stands the number of their code.{unused}")
     layout.evidence_section(
         lambda: [evidence.evidence(conversion.value, target, options, source)],
         lambda: [evidence.check(target, options, [source])],

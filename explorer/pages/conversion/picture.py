@@ -89,11 +89,14 @@ def chain_rows(
 ) -> Drawing:
     """Return each way to the last format with its result, and the step that decides on bars of values."""
     width = WIDE if wide else NARROW
-    rows, below = 34 + len(routes) * (_RESULT if wide else 62.0), 0.0
+    rows, below = (34 + len(routes) * (_RESULT if wide else 62.0) if len(routes) > 1 else 58.0), 0.0
     drawing = Drawing(width, rows, sentence)
-    _start(drawing, source, wide)
-    for index, one in enumerate(routes):
-        _route(drawing, one, 34 + index * (_RESULT if wide else 62.0), len(routes) > 1, wide)
+    _stop(drawing, source, 18, "x = ", wide)
+    if len(routes) == 1:
+        _stop(drawing, routes[0].stops[-1], 50, "  → ", wide)
+    else:
+        for index, one in enumerate(routes):
+            _route(drawing, one, 34 + index * (_RESULT if wide else 62.0), wide)
     if drawn is not None:
         below = _bars(drawing, drawn, rows + 24, wide)
     drawing.resize(rows + below)
@@ -114,17 +117,21 @@ def _strip(drawing: Shapes, x: float, y: float, fmt: Format, code: int) -> float
     return x + text_width(text, 13, mono=True)
 
 
-def _start(drawing: Drawing, source: Stop, wide: bool) -> None:
-    fmt, code, value = source
-    text = f"x = {_told(value, 30 if wide else 18)}"
-    drawing.text(0, 18, text, size=17 if wide else 15, fill="accent", bold=True, mono=True)
-    end = text_width(text, 17 if wide else 15, mono=True) + 18
-    drawing.text(end, 18, fmt.name if wide else "", size=15, fill="quiet")
+def _stop(drawing: Drawing, stop: Stop, y: float, before: str, wide: bool) -> None:
+    """Write a value after what stands `before` it, and where there is room its format and code."""
+    fmt, code, value = stop
+    text, size = f"{before}{_told(value, 30 if wide else 18)}", 17 if wide else 15
+    fill = "accent" if before.strip() != "→" else "text"
+    drawing.text(0, y, text, size=size, fill=fill, bold=True, mono=True, xml_space="preserve")
+    end = text_width(text, size, mono=True) + 18
     if wide:
-        _strip(drawing, end + text_width(fmt.name, 15) + 18, 18, fmt, code)
+        drawing.text(end, y, fmt.name, size=15, fill="quiet")
+        _strip(drawing, end + text_width(fmt.name, 15) + 18, y, fmt, code)
+    elif end + text_width(code_text(code, fmt), 13, mono=True) < drawing.width:
+        drawing.text(end - 6, y, code_text(code, fmt), size=13, fill="quiet", mono=True)
 
 
-def _route(drawing: Drawing, one: Route, y: float, compared: bool, wide: bool) -> None:
+def _route(drawing: Drawing, one: Route, y: float, wide: bool) -> None:
     """Draw a way: its name, the value in each format on it, the code it ends with, and whether directly differs."""
     words = one.words
     label = f"{one.name}{', ' * bool(words)}{words}: {_told(one.stops[-1][2], 24)}"
@@ -156,7 +163,7 @@ def _route(drawing: Drawing, one: Route, y: float, compared: bool, wide: bool) -
         _strip(row, max(x, 780.0), base, fmt, code)
     else:
         row.text(x, base, code_text(code, fmt), size=12, fill="quiet", mono=True)
-    if compared and one.differs is not None:
+    if one.differs is not None:
         word, kind = ("differs", "nan") if one.differs else ("the same", "zero")
         row.badge(drawing.width - 50, base if wide else y + 19, word, kind, size=14 if wide else 12.5)
 
@@ -238,6 +245,11 @@ def _bar(drawing: Drawing, scale: Scale, y: float, name: str, labels: _Labels) -
     for tick in scale.ticks:
         x = _place(drawing, tick.place)
         drawing.line(x, y - 11, x, y + 11, "text", width=3)
+    results = [tick.place for tick in scale.ticks if tick.names]
+    if scale.x is not None and len(results) == 1 and abs(_place(drawing, scale.x - results[0])) > 24:
+        x, end = _place(drawing, scale.x), _place(drawing, results[0])
+        side = 1 if end > x else -1
+        drawing.arrow(f"M{x:.1f} {y}L", (end - 2.0 * side, float(y)), (side, 0), width=3)
     if scale.rounded is not None and labels and scale.rounded != scale.x:
         x = _place(drawing, scale.rounded)
         drawing.path(f"M{x:.1f} {y - 9:.1f}l9 9l-9 9l-9 -9z", fill="text")

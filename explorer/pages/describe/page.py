@@ -143,12 +143,9 @@ def show(page: Controls[Describe]) -> None:
         name="describe", detail=fmt.name, on_set=take,
     )  # fmt: skip
 
-    by_binade = view.shows_binades(fmt)
-    title = "All values" if fmt.bits <= 8 else "Binades" if by_binade else "Values nearby"
-    hint = "the first value of each and its step" if by_binade else "by code"
-    with layout.more(title, f"{hint}; a click marks one", key="codes") as table:
+    with layout.more("Table of values", "a click marks one", key="codes") as table:
         if table.open:
-            _table(page, fmt, anatomy.code, title)
+            _table(page, fmt, anatomy.code)
     with layout.more("The format", "its facts, formats with the same codes, other pages"):
         layout.show("pages/describe/described_format", fmt=fmt)
         layout.show("facts", facts=view.facts(fmt))
@@ -162,7 +159,7 @@ def show(page: Controls[Describe]) -> None:
     layout.copy_section(page, "describe", *snippets.of_description(fmt, number, view.same_codes(fmt)))
 
 
-def _table(page: Controls[Describe], fmt: Format, code: int, title: str) -> None:
+def _table(page: Controls[Describe], fmt: Format, code: int) -> None:
     """Show the values of a format by code, or the first ones of its binades."""
 
     def go(_: str, text: str) -> None:
@@ -170,13 +167,15 @@ def _table(page: Controls[Describe], fmt: Format, code: int, title: str) -> None
         page.set(at=numbers.code_text(int(text, 16), fmt))
 
     if view.shows_binades(fmt):
+        title = f"Binades, {fmt.name}: the first value of each and its step"
         cells, columns = codes_view.binades(fmt), 8
         selected = max(first for *_, first in cells if first <= code)
     else:
+        title = f"{'All values' if fmt.bits <= 8 else 'Values nearby'}, {fmt.name}"
         cells, columns, selected = codes_view.table(code, fmt, "decimal"), codes_view.columns(fmt), code
     layout.show("legend", names=[kind for kind in theme.CLASSES if any(cell[2] == kind for cell in cells)])
     with st.container(height=480 if len(cells) > 256 else "content", border=False):
         picture(
-            *code_table(f"{title}, {fmt.name}", cells, columns, selected, fmt, "Codes"),
+            *code_table(title, cells, columns, selected, fmt, "Codes"),
             name="codes", detail=fmt.name, on_set=go, bits=Bits("at", f"{code:0{fmt.bits}b}"),
         )  # fmt: skip

@@ -234,7 +234,7 @@ def score_drawing(lines: Sequence[Line]) -> Drawing:
     drawing.text(
         text_width(total.replace("½", "00"), 60) + 8,
         54,
-        f"of {len(done)} point{'s' * (len(done) != 1)}",
+        f"of {len(done)} point{'s' * (len(done) != 1)}" if done else f"of {len(lines)} tasks done",
         size=18,
         fill="quiet",
     )

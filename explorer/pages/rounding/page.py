@@ -48,7 +48,7 @@ def show(page: Controls[Rounding]) -> None:
     explanation = rounding.explanation
     with layout.controls():
         st.text_input(
-            "Number", **page.bind("x"), max_chars=1000, width=150, help="0.3, 17/23, 0x1.2p-2, 1e6, -0, inf, nan"
+            "Number", **page.bind("x"), max_chars=1000, width=132, help="0.3, 17/23, 0x1.2p-2, 1e6, -0, inf, nan"
         )
         with st.container(width=210):
             page.format_box(st, "Format", "fmt", FORMAT_NAMES)
@@ -104,9 +104,9 @@ def _pictures(page: Controls[Rounding], explanation: Explanation, fmt: Format) -
     picture(drawn[True], drawn[False], name="interval", detail=detail, on_set=page.take, drag=pictures.drag(found))
     if (hand := digits(explanation)) is None:
         return
-    heading, button = st.columns([5, 1], vertical_alignment="bottom")
-    heading.markdown("**By hand** :gray[how a circuit decides with three bits: nearest, ties to even]")
-    button.button("▸ step", on_click=page.set, kwargs={"hand": state.hand % 4 + 1}, help="One step after the other")
+    line = st.container(horizontal=True, vertical_alignment="center")
+    line.markdown("**By hand** :gray[how a circuit decides with three bits: nearest, ties to even]")
+    line.button("▸ step", on_click=page.set, kwargs={"hand": state.hand % 4 + 1}, help="One step after the other")
     picture(
         pictures.by_hand(hand, explanation, state.hand),
         pictures.by_hand(hand, explanation, state.hand, wide=False),

@@ -13,7 +13,7 @@ from lowprec.reference.exact_cast import Value
 from ...shared.codes import classify, fields
 from ...shared.interaction import Drag, Shown
 from ...shared.numbers import apart, code_text, short
-from ...shared.svg import NARROW, WIDE, Drawing, Shapes, text_width
+from ...shared.svg import NARROW, WIDE, Drawing, Shapes, fitted, text_width
 from .ruler import PLACES, Digits, End, Rule, Ruler, told
 
 __all__ = ["by_hand", "drag", "interval"]
@@ -27,6 +27,8 @@ _NAMES = {
     "stochastic_c": ("stochastic", "c, 2 bits"),
 }  # fmt: skip
 _LAST = PLACES - 1
+_RULE = 146.0
+"""The height of a row of rules."""
 _STATES = "normal", "subnormal", "zero", "inf", "nan", "integer"
 
 
@@ -52,7 +54,7 @@ def interval(
     left, right = (112.0, width - 150.0) if wide else (32.0, width - 56.0)
     rows = 0 if not ruler.rules else 1 if wide else 3
     strip = 300.0
-    height = strip - 6 + rows * (196 if wide else 132)
+    height = strip + 16 + rows * _RULE if rows else 258.0
     fmt, x = explanation.format, told(explanation.x)
     result = told(explanation.value)
     drawing = Drawing(
@@ -66,8 +68,8 @@ def interval(
         else (left + (right - left) * ruler.at)
     )
     drawing.rect(0, 96, width, 160, "page", data_drag_area="")
-    _bands(drawing, ruler, chosen, left, right, width, wide)
-    _fates(drawing, ruler, explanation, left, right, at, rule_name, saturate)
+    _bands(drawing, ruler, chosen, left, right, at, wide)
+    has_way_back = _fates(drawing, ruler, explanation, left, right, at, rule_name, saturate)
     top, bottom = 108, 170
     for end, place in ((ruler.left, left), (ruler.right, right)):
         _end(drawing, end, place, fmt, top, bottom, wide)
@@ -76,7 +78,7 @@ def interval(
         drawing.line(middle, 112, middle, 166, "text", width=2, dashed=True)
         if wide and abs(at - middle) > 24:
             side = -1 if at > middle else 1
-            drawing.text(middle + side * 34, 202, f"midpoint {ruler.middle}", size=13.5, fill="quiet",
+            drawing.text(middle + side * 34, 202, f"midpoint {ruler.middle.replace('-', '−')}", size=13.5, fill="quiet",
                          anchor="end" if side < 0 else "start")  # fmt: skip
     _distances(drawing, ruler, left, right, at)
     moved = drawing.group(follow="x")
@@ -89,32 +91,36 @@ def interval(
     places: dict[str, Sequence[tuple[float, float]]] = {}
     if ruler.rules:
         places = _strip(drawing, ruler, strip, chosen, wide)
+    if not has_way_back:
+        drawing.crop(64)
     return Shown(drawing, left, right, left + (right - left) * ruler.start / _LAST if ruler.at is None else at, places)
 
 
-def _bands(drawing: Drawing, ruler: Ruler, chosen: str, left: float, right: float, width: float, wide: bool) -> None:
+def _bands(drawing: Drawing, ruler: Ruler, chosen: str, left: float, right: float, at: float, wide: bool) -> None:
     """Draw which numbers go down and which go up by the rule that decides."""
-    drawing.rect(0, 120, width, 38, "panel")
+    drawing.rect(0, 120, drawing.width, 38, "panel")
     rule = next((rule for rule in ruler.rules if rule.name == chosen), None)
     shares = rule.shares if rule else (0.0,) * _LAST + (1.0,)
     step = (right - left) / _LAST
     kind = "held" if ruler.right.meaning is None else _kind(ruler.right, ruler.format)
     for is_up, run in groupby(range(PLACES), key=lambda k: shares[k] == 1):
         ks = list(run)
-        start, stop = left + step * max(0, ks[0] - 0.5), left + step * min(_LAST, ks[-1] + 0.5)
+        start, stop = left + step * _edge(ks[0]), left + step * _edge(ks[-1] + 1)
         drawing.rect(start, 120, stop - start, 38, kind if is_up else "mantissa")
         end = ruler.right if is_up else ruler.left
         nearer = "nearer to" if chosen.startswith("nearest") else "goes to"
         if wide and stop - start > 160:
             fill = f"{kind}-text" if is_up and kind != "held" else "mantissa-text"
-            drawing.text(
-                (start + stop) / 2 + (70 if is_up else 0),
-                145,
-                f"{nearer} {told(end.value)}",
-                size=15,
-                fill=fill,
-                anchor="middle",
-            )
+            middle = (start + stop) / 2
+            if abs(at - middle) < 90:  # the number stands there
+                middle = (start + at) / 2 if at > middle else (at + stop) / 2
+            drawing.text(middle, 145, f"{nearer} {told(end.value)}", size=15, fill=fill, anchor="middle")
+
+
+def _edge(place: int) -> float:
+    """Return where a run of places begins, `place` the first: at an end or the midpoint beside it, or between two."""
+    special = {0, _LAST // 2, _LAST} & {place - 1, place}
+    return max(special, default=place - 0.5) if place <= _LAST else _LAST
 
 
 def _inside(x: float, half: float, width: float) -> float:
@@ -180,8 +186,11 @@ def _distances(drawing: Drawing, ruler: Ruler, left: float, right: float, at: fl
 def _fates(
     drawing: Drawing, ruler: Ruler, explanation: Explanation, left: float, right: float, at: float, rule_name: str,
     saturate: bool | None,
-) -> None:  # fmt: skip
-    """Draw what happens to x: it goes to an end, and from beyond the largest value back where saturate says so."""
+) -> bool:  # fmt: skip
+    """Draw what happens to x: it goes to an end, and from beyond the largest value back where saturate says so.
+
+    Return whether there is such a way back.
+    """
     still: dict[str, Any] = {"class_": "ghost here", "first": ruler.start, "last": ruler.start}
     is_beyond = ruler.right.meaning is not None or ruler.right.code is None
     rule = next((rule for rule in ruler.rules if rule.name == rule_name.replace(" ", "_")), None)
@@ -193,13 +202,16 @@ def _fates(
         end = right - 6 if goes_up else left + 6
         drawing.arc(at, 116, end, 108, 26, **still)
         word = "nearest" if rule_name.startswith("nearest") else rule_name
-        drawing.text((at + end) / 2, 100, word, size=15, fill="accent", anchor="middle", bold=True, **still)
-    if is_beyond and saturate is not None and (goes_up or ruler.at is None):
+        if abs(end - at) > text_width(word, 15) + 64:
+            drawing.text((at + end) / 2, 100, word, size=15, fill="accent", anchor="middle", bold=True, **still)
+    has_way_back = is_beyond and saturate is not None and (goes_up or ruler.at is None)
+    if has_way_back:
         colour = "text" if saturate else "quiet"
         word = "saturate: back to" if saturate else "with saturate: back to"
         drawing.arc(right, 92, left + 4, 104, 46, colour, width=2.5, dashed=not saturate)
         drawing.text((left + right) / 2, 30, f"{word} {told(ruler.left.value)}", size=15.5, fill=colour,
-                     anchor="middle", bold=saturate)  # fmt: skip
+                     anchor="middle", bold=bool(saturate))  # fmt: skip
+    return has_way_back
 
 
 def _strip(
@@ -215,16 +227,17 @@ def _strip(
         drawing.text(222, top, note, size=15, fill="quiet")
     places: dict[str, Sequence[tuple[float, float]]] = {}
     for index, rule in enumerate(ruler.rules):
-        x, y = first + index % columns * (box + gap), top + 24 + index // columns * 132
+        x, y = first + index % columns * (box + gap), top + 24 + index // columns * _RULE
         if wide and index == 0:
             for text, place in ((told(ruler.right.value), y + 56), (told(ruler.left.value), y + 102)):
-                drawing.text(x - 6, place, text, size=11.5, anchor="end", fill="quiet", mono=True)
+                shown, size = fitted(text, first - 6, 11.5, 10.5)
+                drawing.text(x - 6, place, shown, size=size, anchor="end", fill="quiet", mono=True)
         deterministic = not rule.random_bits
         name = _NAMES[rule.name]
         label = f"{' '.join(name)}: {rule.here[0]}"
         cell = drawing.group(label=label, set=f"rounding={rule.name}" if deterministic else None)
         is_chosen = rule.name == chosen
-        cell.rect(x, y, box, 124, "soft" if is_chosen else "page", radius=6)
+        cell.rect(x, y, box, 136, "soft" if is_chosen else "page", radius=6)
         cell.text(x + box / 2, y + 18, name[0], size=13, anchor="middle", bold=True)
         cell.text(
             x + box / 2,
@@ -251,7 +264,7 @@ def _strip(
         places[f"dot {rule.name}"] = [
             (dx, low + (high - low) * share - drawn_y) for dx, share in zip(xs, rule.shares, strict=True)
         ]
-        _results(cell, rule, ruler.start, x + box / 2, y + 119)
+        _results(cell, rule, ruler.start, x + box / 2, y + 125)
     return places
 
 
@@ -268,6 +281,13 @@ def _steps(cell: Shapes, rule: Rule, x: float, width: float, low: float, high: f
     for before, after in pairwise(points):
         if before[1] != after[1]:
             cell.line(after[0], before[1], after[0], after[1], "mantissa-text", width=0.6)
+    middle = _LAST // 2
+    if rule.shares[middle - 1 : middle + 2 : 2] == (0, 1):
+        tie = rule.shares[middle]
+        cell.circle(
+            x + width / 2, low + (high - low) * (1 - tie), 2.5, "panel", stroke="mantissa-text", stroke_width=1.2
+        )
+        cell.circle(x + width / 2, low + (high - low) * tie, 3, "mantissa-text")
 
 
 def _results(cell: Shapes, rule: Rule, start: int, x: float, y: float) -> None:
@@ -294,9 +314,10 @@ def _paint(kind: str) -> str:
 def by_hand(digits: Digits, explanation: Explanation, at: int, wide: bool = True) -> Drawing:
     """Return the four steps of a circuit that rounds to nearest even; those after step `at` are pale."""
     fmt = explanation.format
-    pitch = 23.0 if len(digits.kept) <= 4 else 17.0
-    wanted = 33 + pitch * (len(digits.kept) + len(digits.cut)) + 56
-    columns = 4 if wide and wanted < 300 else 2 if wide else 1
+    count, tail = len(digits.kept) + len(digits.cut), 76 + text_width(str(digits.exponent), 11.5, mono=True)
+    room = WIDE / 4 if wide else NARROW
+    pitch = next((pitch for pitch in (23.0, 20.0, 17.0) if tail + pitch * count < room), 17.0)
+    columns = 1 if not wide else 4 if tail + pitch * count < room else 2
     step_width = (WIDE if wide else NARROW) / columns
     height = 132.0 * (4 // columns)
     drawing = Drawing(WIDE if wide else NARROW, height, f"By hand, nearest even: {digits.rule}")

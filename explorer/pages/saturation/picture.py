@@ -210,7 +210,8 @@ class _Picture:
         shapes.line(wall, y - height * 0.65, wall, y + height * 0.65, "text", width=3)
         near_end = axis.far(BREAK[0])
         end = min(wall, near_end) - (6 if wall < near_end else 8)
-        shapes.text(end, y + 4.5, row.end, size=13, fill=f"{field}-text", anchor="end", mono=True, bold=True)
+        size = 13 if axis is _WIDE_AXIS else 12
+        shapes.text(end, y + 4.5, row.end, size=size, fill=f"{field}-text", anchor="end", mono=True, bold=True)
         near, far = near_end, axis.far(BREAK[1])
         shapes.rect(near, top - 4, far - near, height + 8, "page")  # the break goes through all rows
         self.landing(shapes, row, number, wall, y, height)
@@ -234,9 +235,10 @@ class _Picture:
             )
         else:
             shapes.rect(wall, top, right - wall, height, row.fate)
-            shapes.text(
-                self.middle(wall), y + 4.5, row.beyond, size=13, fill=f"{row.fate}-text", anchor="middle", bold=True
-            )
+            if 2 * (right - self.middle(wall)) > text_width(row.beyond, 13) + 4:
+                shapes.text(
+                    self.middle(wall), y + 4.5, row.beyond, size=13, fill=f"{row.fate}-text", anchor="middle", bold=True
+                )
 
     def middle(self, wall: float) -> float:
         """Return the middle of what lies behind a wall, after the break."""

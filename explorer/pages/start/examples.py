@@ -102,7 +102,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example(
         "subnormal",
-        "Below the smallest normal value",
+        "Below the smallest normal",
         "anatomy",
         "From 2^-6 down the exponent field of float8_e4m3fn is 0, and the leading 1 is missing: 0x07 is 7/8 · 2^-6. "
         "The step stays 2^-9 down to zero, so that the precision shrinks bit by bit.",

@@ -35,8 +35,10 @@ function nameTheMenu() {
     const link = entry.querySelector("a");
     const isHere = [...entry.classList].some((name) => name.endsWith("-here"));
     if (!link || isHere === (link.getAttribute("aria-current") === "page")) continue;
-    if (isHere) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (isHere) {
+      link.setAttribute("aria-current", "page");
+      menu.scrollLeft = entry.offsetLeft - menu.offsetLeft - (menu.clientWidth - entry.offsetWidth) / 2; // on a telephone
+    } else link.removeAttribute("aria-current");
   }
 }
 

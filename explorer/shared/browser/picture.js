@@ -49,14 +49,14 @@ function draw(state) {
   if (state.place !== data.drag?.start) paintPlace(state);
   saving(state);
   if (key !== undefined) {
-    [...svg.querySelectorAll("[data-set],[data-bit],[data-code],[data-grid],[data-drag]")]
+    [...svg.querySelectorAll("[data-set],[data-bit],[data-code],[data-grid],[data-drag],[data-sort]")]
       .find((one) => keyOf(one.dataset) === key)?.focus();
   }
 }
 
 // What tells a shape that has the focus from others, in this drawing and in the next.
 function keyOf(found) {
-  return found.set ?? found.bit ?? found.key ?? found.codePart ?? found.code ?? (found.drag === undefined ? undefined : "drag");
+  return found.set ?? found.sort ?? found.bit ?? found.key ?? found.codePart ?? found.code ?? (found.drag === undefined ? undefined : "drag");
 }
 
 function listen(state) {
@@ -64,6 +64,7 @@ function listen(state) {
   const clickable = [...svg.querySelectorAll("[data-set]")];
   svg.querySelectorAll("[data-grid]").forEach((one, index) => listenToGrid(state, one, `grid ${index}`));
   state.bitShapes = [...svg.querySelectorAll("[data-bit]")];
+  listenToRows(state);
   rove(clickable, (one) => set(state, one.dataset.set));
   for (const one of clickable) one.addEventListener("click", () => set(state, one.dataset.set));
   rove(state.bitShapes, (one) => flip(state, Number(one.dataset.bit)), { vertical: (up) => step(state, up) });
@@ -105,7 +106,7 @@ function rove(shapes, act, { vertical, columns = 1 } = {}) {
         ?? (event.key in by ? index + by[event.key] : undefined);
       if (target !== undefined) shapes[Math.max(0, Math.min(shapes.length - 1, target))].focus();
       else if (event.key === "Enter" || event.key === " ") act(one);
-      else if (vertical && /^Arrow(Up|Down)$/.test(event.key)) vertical(event.key === "ArrowUp");
+      else if (vertical && /^Arrow(Up|Down)$/.test(event.key)) vertical(event.key === "ArrowUp", one);
       else return;
       event.preventDefault();
     });
@@ -146,6 +147,61 @@ function listenToGrid(state, one, key) {
     event.preventDefault();
     choose(row - top + step[0], column - left + step[1]);
   });
+}
+
+// ---- rows in an order: each is dragged by its handle, or moved by the up and down keys, to another place
+
+function listenToRows(state) {
+  const handles = [...state.svg.querySelectorAll("[data-sort]")];
+  if (handles.length < 2) return;
+  const order = [...handles]; // as it is seen, perhaps before the server knows
+  const top = (place) => handles[place].getBBox().y;
+  const topOf = (one) => top(handles.indexOf(one));
+  const show = (moved, at) => order.forEach((one, place) => {
+    one.parentNode.setAttribute("transform", `translate(0 ${(one === moved ? at : top(place)) - topOf(one)})`);
+  });
+  const move = (one, place) => {
+    const to = Math.max(0, Math.min(order.length - 1, place));
+    order.splice(to, 0, ...order.splice(order.indexOf(one), 1));
+  };
+  const [field] = handles[0].dataset.sort.split("=", 1);
+  const text = () => `${field}=${order.map((one) => one.dataset.sort.slice(field.length + 1)).join()}`;
+  const tell = (before) => {
+    show();
+    if (text() !== before) set(state, text());
+  };
+  rove(handles, () => {}, { vertical: (up, one) => {
+    const before = text();
+    move(one, order.indexOf(one) + (up ? -1 : 1));
+    tell(before);
+  } });
+  for (const one of handles) {
+    let start = null;
+    one.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      event.preventDefault();
+      one.focus({ preventScroll: true });
+      one.setPointerCapture(event.pointerId);
+      state.dragging = true;
+      start = { y: event.clientY, top: top(order.indexOf(one)), text: text() };
+    });
+    one.addEventListener("pointermove", (event) => {
+      if (!start) return;
+      const at = start.top + (event.clientY - start.y) / state.svg.getScreenCTM().d;
+      move(one, Math.round((at - top(0)) / (top(1) - top(0))));
+      show(one, at);
+    });
+    const end = () => {
+      if (!start) return;
+      state.dragging = false;
+      tell(start.text);
+      start = null;
+      if (state.late) [state.late, state.shown] = [false, null];
+      if (state.shown === null) draw(state);
+    };
+    one.addEventListener("pointerup", end);
+    one.addEventListener("pointercancel", end);
+  }
 }
 
 // ---- bits

@@ -206,13 +206,13 @@ def test_rounding_says_nothing_where_nothing_is_lost() -> None:
 
 
 def test_compare_shows_losses_and_facts() -> None:
-    found = texts(healthy(page("compare", fmts=f"{E4M3},{FNUZ}", x="300")))
+    found = texts(healthy(page("compare", "facts", "casts", fmts=f"{E4M3},{FNUZ}", x="300")))
     assert "300 rounds beyond 240, the largest value of float8_e4m3fnuz: saturate makes it 240." in found
     assert found.count("lp-loss-word") == 1
     marked = re.findall(r'<tr class="lp-differs">\s*<th scope="row">(.*?) <b title="they differ">≠</b></th>', found)
     assert {"bias", "largest", "why it ends there", "NaN codes", "code of −0"} <= set(marked)
     assert "480 would be 0x7F, which is NaN." in found
-    many = texts(healthy(page("compare")))
+    many = texts(healthy(page("compare", "facts")))
     assert "they differ" not in many
     for name in ("int8", E4M3):
         assert teaching.format_facts(name).why_it_ends in many

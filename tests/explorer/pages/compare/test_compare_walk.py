@@ -27,6 +27,16 @@ def chosen(page: Any) -> list[str]:
     return [text.strip() for text in page.locator(".st-key-compare-fmts [data-tag]").all_inner_texts()]
 
 
+def dragged(page: Any, name: str, onto: str) -> None:
+    """Drag the row of a format to the place of another one."""
+    start, end = (page.get_by_role("slider", name=f"Place of {one}", exact=True).bounding_box() for one in (name, onto))
+    page.mouse.move(start["x"] + 5, start["y"] + 10)
+    page.mouse.down()
+    for share in (0.3, 0.7, 1):
+        page.mouse.move(start["x"] + 5, start["y"] + 10 + share * (end["y"] - start["y"]))
+    page.mouse.up()
+
+
 def test_questions_by_clicks(visit: Visit) -> None:
     """Which float16 values survive e4m3fn: 2 clicks. How far float8 reach: 1. binary8p4 against e4m3fn: 3."""
     page = entered(visit)
@@ -55,15 +65,47 @@ def test_questions_by_clicks(visit: Visit) -> None:
 def test_formats_are_sorted_and_removed(visit: Visit) -> None:
     page = entered(visit)
     before = chosen(page)
-    page.get_by_role("button", name="Move bfloat16 up").click()
+    dragged(page, "bfloat16", "float16")
     visit.address_has("fmts=bfloat16,float16,")
     agrees(visit)
     assert chosen(page) == [before[1], before[0], *before[2:]]
+    dragged(page, "int8", "float8_e4m3fn")
+    visit.address_has("fmts=bfloat16,float16,int8,float8_e4m3fn,")
+    dragged(page, "int8", "float4_e2m1fn")
+    visit.address_has(f"fmts=bfloat16,float16,{','.join(before[2:])}")
+    agrees(visit)
     page.locator(".st-key-compare-fmts [data-tag]").first.get_by_role("button").click()
     visit.address_has("fmts=float16,")
     agrees(visit)
     assert chosen(page) == [before[0], *before[2:]]
-    page.get_by_role("button", name="bfloat16", exact=False).wait_for(state="detached")
+    page.get_by_role("slider", name="Place of bfloat16").wait_for(state="detached")
+
+
+def test_the_arrow_keys_sort(visit: Visit) -> None:
+    page = entered(visit)
+    before = chosen(page)
+    page.get_by_role("slider", name="Place of float16", exact=True).focus()
+    for key in ("ArrowRight", "ArrowDown"):
+        page.keyboard.press(key)
+    visit.address_has("fmts=float16,float8_e4m3fn,bfloat16,")
+    agrees(visit)
+    page.keyboard.press("ArrowUp")  # the row has kept the focus
+    visit.address_has(f"fmts={','.join(before)}")
+    agrees(visit)
+    assert chosen(page) == before
+    page.keyboard.press("ArrowUp")
+    visit.address_has("fmts=bfloat16,float16,")
+    page.keyboard.press("ArrowUp")  # it is the first one
+    visit.settle()
+    assert chosen(page) == [before[1], before[0], *before[2:]]
+
+
+@pytest.mark.parametrize("visit", [{"phone": True}], indirect=True)
+def test_formats_are_sorted_on_a_telephone(visit: Visit) -> None:
+    page = visit.go("compare")
+    dragged(page, "float8_e5m2", "float16")
+    visit.address_has("fmts=float8_e5m2,float16,")
+    agrees(visit)
 
 
 def test_facts_are_in_a_closed_disclosure(visit: Visit) -> None:
@@ -88,4 +130,6 @@ def test_a_telephone_shows_the_picture_first(visit: Visit) -> None:
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
     assert box["y"] < 500
+    entry = page.get_by_role("link", name="Compare", exact=True).first.bounding_box()
+    assert 0 <= entry["x"] <= entry["x"] + entry["width"] <= 390  # the menu has scrolled to it
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390

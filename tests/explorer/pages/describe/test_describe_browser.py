@@ -22,7 +22,7 @@ def test_a_slider_by_keys_and_a_click_on_a_value(browser: Any, address: str) -> 
     page.keyboard.press("ArrowLeft")
     visit.address_has("fmt=e4m2")
     agrees(visit)
-    page.get_by_text("All values", exact=True).click()
+    page.get_by_text("Table of values", exact=True).click()
     page.get_by_role("group", name="Codes").get_by_role("button", name="1F", exact=False).click()
     visit.address_has("at=0x1F")
     agrees(visit)

@@ -257,7 +257,7 @@ def test_each_page_shows_them(name: str) -> None:
     healthy(page("anatomy", fmt=name if name in list(lp.formats) else name.upper(), at="0.3"))
     test = healthy(page("rounding", fmt=name, x="0.3", rounding="nearest_away", overflow="sat_propagate"))
     assert all(mode in texts(test) for mode in ("toward_positive", "stochastic_c", "the default"))
-    test = healthy(page("compare", fmts=f"{name},float16", opset="19"))
+    test = healthy(page("compare", "casts", fmts=f"{name},float16", opset="19"))
     assert name in texts(test)
     assert name in sent(test, "picture")[0]["drawings"][0]["svg"]
     healthy(page("conversion", source="float16", target=name, rounding="to_odd"))
@@ -284,7 +284,7 @@ def test_a_rounding_is_chosen_on_each_page() -> None:
     assert "0x29" in texts(test)
     assert "Overflow" in [box.label for box in test.selectbox]
     assert "opset" not in [box.label for box in test.selectbox]
-    test = healthy(page("compare", x="0.3", fmts="float8_e4m3fn,int8", rounding="toward_zero"))
+    test = healthy(page("compare", "casts", x="0.3", fmts="float8_e4m3fn,int8", rounding="toward_zero"))
     assert "<td>0.28125</td>" in texts(test)
     assert "truncated toward zero" in texts(test)
 

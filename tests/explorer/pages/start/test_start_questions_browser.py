@@ -108,6 +108,7 @@ def test_why_465_becomes_448_or_nan(walk: Walk) -> None:
 
 def test_e4m3fn_against_e4m3fnuz(walk: Walk) -> None:
     walk.link("Two float8 that look alike")
+    walk.open("All facts of the formats")
     for fact in ("bias ≠ 7 8", "largest ≠ 448 240", "NaN codes ≠ 0x7F, 0xFF 0x80", "code of −0 ≠ 0x80 none"):
         walk.says(fact)
 
