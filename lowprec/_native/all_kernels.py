@@ -364,7 +364,7 @@ def band_of(chain: tuple[str, ...]) -> int:
     return 4 if words(chain)[0] == U32 else 6
 
 
-TABLES = [("bytes", U8, U8), ("words", U8, U16), ("floats", U8, U32), ("bfloat16", U16, U8)]
+TABLES = [("bytes", U8, U8), ("words", U8, U16), ("floats", U8, U32), ("upper16", U16, U8)]
 """Kinds of tables of VBMI: the words that are looked up, and what is found."""
 
 LOOKED_UP = [

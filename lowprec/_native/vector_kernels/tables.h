@@ -171,8 +171,8 @@ typedef struct {
     lp_bytes exponent[5], first, first_normal, steps, largest;
     u8 infinity, nan;
     int mantissa_bits, usable;
-} lp_bfloat16_table;
-LP_KEPT_TABLE(bfloat16)
+} lp_upper16_table;
+LP_KEPT_TABLE(upper16)
 
 /* The exponents of bfloat16 that have tables, from `first` to `first + count`, and the first one that is verified. */
 typedef struct { int first, count, verified; } lp_exponents;
@@ -188,7 +188,7 @@ LP_VECTOR lp_exponents lp_exponents_of(const params_t *p, float scale) {
 
 /* The bfloat16 whose codes the table needs; how many, or 0 where it cannot be made: codes must have the sign of x in
    their first bit, and beyond the ones that are verified all must have the same. */
-LP_VECTOR ptrdiff_t lp_samples_of_bfloat16(const params_t *p, float scale, u16 x[LP_SAMPLES]) {
+LP_VECTOR ptrdiff_t lp_samples_of_upper16(const params_t *p, float scale, u16 x[LP_SAMPLES]) {
     const lp_exponents e = lp_exponents_of(p, scale);
     const u32 mantissa_bits = 23 - p->dropped_bits, nan_above = (u32)p->nan_above;
     const int is_plain = p->sign_offset == 0 && (u32)p->sign_limit == 0xffffffffu && p->sign_bit == 1 << 7;
@@ -208,8 +208,8 @@ LP_VECTOR ptrdiff_t lp_samples_of_bfloat16(const params_t *p, float scale, u16 x
 }
 
 /* Whether the codes of those samples are such that the table has every code. */
-LP_VBMI static int lp_make_bfloat16_table(
-    const params_t *p, float scale, const uint8_t codes[LP_SAMPLES], lp_bfloat16_table *table
+LP_VBMI static int lp_make_upper16_table(
+    const params_t *p, float scale, const uint8_t codes[LP_SAMPLES], lp_upper16_table *table
 ) {
     const lp_exponents e = lp_exponents_of(p, scale);
     const int mantissa_bits = 23 - (int)p->dropped_bits, steps = 127 >> mantissa_bits;
@@ -236,11 +236,11 @@ LP_VBMI static int lp_make_bfloat16_table(
     return 1;
 }
 
-LP_TABLED void lp_look_up_bfloat16_by(
-    int count, int mantissa_bits, const lp_bfloat16_table *in_memory, const u16 *s, uint8_t *d, ptrdiff_t n,
+LP_TABLED void lp_look_up_upper16_by(
+    int count, int mantissa_bits, const lp_upper16_table *in_memory, const u16 *s, uint8_t *d, ptrdiff_t n,
     ptrdiff_t s_ahead, ptrdiff_t d_ahead
 ) {
-    const lp_bfloat16_table table = *in_memory;
+    const lp_upper16_table table = *in_memory;
     for (ptrdiff_t at = 0; at < n; at += LP_WIDTH) {
         const lp_words a = words_load(s + at), b = words_load(s + at + 32), mask = words_all(0xff);
         const lp_words first = words_shift_right(words_add(a, a), 8), second = words_shift_right(words_add(b, b), 8);
@@ -266,11 +266,11 @@ LP_TABLED void lp_look_up_bfloat16_by(
         bits_store(d + at, words_packed_in_order(code));
     }
 }
-LP_VBMI static void lp_look_up_bfloat16(
-    const lp_bfloat16_table *table, const u16 *s, uint8_t *d, ptrdiff_t n, ptrdiff_t s_ahead, ptrdiff_t d_ahead
+LP_VBMI static void lp_look_up_upper16(
+    const lp_upper16_table *table, const u16 *s, uint8_t *d, ptrdiff_t n, ptrdiff_t s_ahead, ptrdiff_t d_ahead
 ) {
-    if (table->mantissa_bits == 3) lp_look_up_bfloat16_by(5, 3, table, s, d, n, s_ahead, d_ahead);
-    else lp_look_up_bfloat16_by(4, 2, table, s, d, n, s_ahead, d_ahead);
+    if (table->mantissa_bits == 3) lp_look_up_upper16_by(5, 3, table, s, d, n, s_ahead, d_ahead);
+    else lp_look_up_upper16_by(4, 2, table, s, d, n, s_ahead, d_ahead);
 }
 
 #else /* never called: no table has these loops */
@@ -285,15 +285,15 @@ LP_VBMI static void lp_look_up_bfloat16(
 LP_NO_TABLE(bytes, uint8_t, uint8_t)
 LP_NO_TABLE(words, uint8_t, u16)
 LP_NO_TABLE(floats, uint8_t, u32)
-LP_NO_TABLE(bfloat16, u16, uint8_t)
+LP_NO_TABLE(upper16, u16, uint8_t)
 static inline int lp_make_bytes_table(const uint8_t *v, lp_bytes_table *table) { (void)v, (void)table; return 0; }
 static inline int lp_make_words_table(const u16 *v, lp_words_table *table) { (void)v, (void)table; return 0; }
 static inline int lp_make_floats_table(const u32 *v, lp_floats_table *table) { (void)v, (void)table; return 0; }
-static inline ptrdiff_t lp_samples_of_bfloat16(const params_t *p, float scale, u16 *x) {
+static inline ptrdiff_t lp_samples_of_upper16(const params_t *p, float scale, u16 *x) {
     (void)p, (void)scale, (void)x;
     return 0;
 }
-static inline int lp_make_bfloat16_table(
-    const params_t *p, float scale, const uint8_t *codes, lp_bfloat16_table *table
+static inline int lp_make_upper16_table(
+    const params_t *p, float scale, const uint8_t *codes, lp_upper16_table *table
 ) { (void)p, (void)scale, (void)codes, (void)table; return 0; }
 #endif
