@@ -20,8 +20,8 @@ def build_info() -> dict[str, Any]:
         ``serial_reason``: why they are, in one line, else None; ``isa``: ``"base"``, ``"v3"`` (AVX2), ``"v4"``
         (AVX-512) or ``"v4_vbmi"`` (with VBMI), the best this machine has unless the environment variable
         ``LOWPREC_ISA`` names one; ``isas``: those it could use; ``threads``: how many a large conversion takes;
-        ``prefetch``: whether loops request memory beyond the caches before its use, None before the first conversion
-        of 32 MiB measures that.
+        ``prefetch``: whether the last loop that measured it is faster where it requests memory before its use, None
+        before the first conversion of 32 MiB.
 
     Notes
     -----

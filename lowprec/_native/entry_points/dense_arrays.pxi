@@ -1,29 +1,25 @@
 # Running a program on dense memory, in chunks over threads. Whether its loops prefetch: not in the cache, where that is
-# only work; beyond, as the first large conversion into pages that are there finds faster. New pages come by the cache.
+# only work; beyond, as the first large conversion by the program, into pages that are there, finds faster. New pages
+# come by the cache.
 
 cdef extern from "memory_speed.h" nogil:
     Py_ssize_t lp_l2_size() noexcept
     int64_t lp_nanoseconds() noexcept
 
 cdef enum:
-    NOT_MEASURED = -1
     MEASURED_PAIRS = 8        # of chunks, with and without
     MEASURED_BYTES = 1 << 25  # of a conversion, at both ends together, from which it is measured
     HELD = 1024               # elements up to which the lock of the interpreter is kept: to let go of it takes longer
 
-cdef enum:  # loops that gain each for itself: in the order of memory, the same from 64 bits, several rows at once
-    IN_ORDER
-    IN_ORDER_64
-    BY_COLUMNS
-
-cdef int[3] prefetch_gains = [NOT_MEASURED, NOT_MEASURED, NOT_MEASURED]
+cdef int last_measured = NOT_MEASURED
 cdef Py_ssize_t cached_bytes = 4 * lp_l2_size()  # up to here nothing is prefetched: the next cache is near enough
 
 cdef Py_ssize_t measure_prefetch(
-    const steps_t *steps, const uint8_t *s, uint8_t *d, const operands_t *operands, int kind,
+    const steps_t *steps, const uint8_t *s, uint8_t *d, const operands_t *operands, int *gain,
 ) noexcept nogil:
     # Convert the first chunks in turn with and without; return how many elements they had. The least times are
     # compared. A conversion that is in the cache by chance must not switch it off.
+    global last_measured
     cdef int64_t least[2]
     cdef int64_t start
     cdef Py_ssize_t first = 0
@@ -36,13 +32,13 @@ cdef Py_ssize_t measure_prefetch(
             run_chunk(steps, s, d, first, CHUNK, first + CHUNK, operands, on, False)
             least[on] = min(least[on], lp_nanoseconds() - start)
             first += CHUNK
-    prefetch_gains[kind] = least[1] < least[0] + least[0] // 16
+    gain[0] = last_measured = GAINS if least[1] < least[0] + least[0] // 32 else LOSES
     return first
 
 
 def prefetch() -> bool | None:
-    """Return whether large conversions prefetch; None before the first one, which measures it."""
-    return None if prefetch_gains[IN_ORDER] == NOT_MEASURED else prefetch_gains[IN_ORDER] == 1
+    """Return whether the last program that was measured prefetches; None before the first large conversion."""
+    return None if last_measured == NOT_MEASURED else last_measured == GAINS
 
 
 cdef int run_dense(
@@ -50,7 +46,7 @@ cdef int run_dense(
 ) except -1:
     cdef Py_ssize_t size, chunks, chunk, start, nbytes
     cdef Py_ssize_t done = 0
-    cdef int kind
+    cdef int *gain
     cdef bint prefetches
     cdef bint streams
     cdef const steps_t *steps = &program.steps
@@ -73,16 +69,16 @@ cdef int run_dense(
         run_chunk(steps, s, d, 0, n, n, view, False, False)
         return 0
     nbytes = n * (steps.src_bits + steps.dst_bits) // 8
-    kind = BY_COLUMNS if goes_by_columns(steps, view, n) else IN_ORDER_64 if steps.src_bits == 64 else IN_ORDER
-    prefetches = nbytes > cached_bytes and prefetch_gains[kind] != 0
+    gain = &program.gains[goes_by_columns(steps, view, n)]
+    prefetches = nbytes > cached_bytes and gain[0] != LOSES
     streams = streams_output(steps, view, d, n)
     size = chunk_size(n, n_threads)
     with nogil:
-        if prefetch_gains[kind] == NOT_MEASURED and nbytes >= MEASURED_BYTES and lp_has_pages(
+        if gain[0] == NOT_MEASURED and nbytes >= MEASURED_BYTES and not steps.is_random and lp_has_pages(
             d, n * steps.dst_bits // 8
-        ):
-            done = measure_prefetch(steps, s, d, view, kind)
-            prefetches = prefetch_gains[kind]
+        ):  # a program with random numbers is made for its call
+            done = measure_prefetch(steps, s, d, view, gain)
+            prefetches = gain[0] == GAINS
         if size >= n:  # nothing to share: waking the others would take longer than the work
             run_chunk(steps, s, d, done, n - done, n, view, prefetches, streams)
         else:

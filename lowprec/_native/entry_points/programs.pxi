@@ -215,6 +215,12 @@ cdef inline Py_ssize_t chunk_size(Py_ssize_t n, int n_threads) noexcept nogil:
     return min(<Py_ssize_t>CHUNK, (share + TILE - 1) // TILE * TILE)
 
 
+cdef enum:  # whether loops gain by prefetching
+    NOT_MEASURED
+    GAINS
+    LOSES
+
+
 # A program: the loops of one conversion, by name, and what they take.
 cdef bint rounds_beyond_reach(const params_t *params, tuple names):
     # Whether a quotient that is not every bit of a division could round to another code: see `lp_float_quotient`.
@@ -235,6 +241,7 @@ cdef class Program:
     cdef readonly tuple names
     cdef bint takes_scales
     cdef bint takes_reciprocals
+    cdef int[2] gains  # of loops in the order of memory, and of those that convert several rows at once
 
     def __init__(self, tuple names, int src_bits, int dst_bits, dict params, *, bint fused=True):
         if not 1 <= len(names) <= MAX_STEPS:
