@@ -9,6 +9,7 @@ cdef extern from "memory_speed.h" nogil:
 cdef enum:
     MEASURED_PAIRS = 8        # of chunks, with and without
     MEASURED_BYTES = 1 << 25  # of a conversion, at both ends together, from which it is measured
+    LONG_ROW = 512            # elements beyond which what is prefetched lies in the same row
     HELD = 1024               # elements up to which the lock of the interpreter is kept: to let go of it takes longer
 
 cdef int last_measured = NOT_MEASURED
@@ -44,7 +45,7 @@ def prefetch() -> bool | None:
 cdef int run_dense(
     Program program, const uint8_t *s, uint8_t *d, Py_ssize_t n, Operands operands, int n_threads,
 ) except -1:
-    cdef Py_ssize_t size, chunks, chunk, start, nbytes
+    cdef Py_ssize_t size, chunks, chunk, start, nbytes, columns
     cdef Py_ssize_t done = 0
     cdef int *gain
     cdef bint prefetches
@@ -69,7 +70,11 @@ cdef int run_dense(
         run_chunk(steps, s, d, 0, n, n, view, False, False)
         return 0
     nbytes = n * (steps.src_bits + steps.dst_bits) // 8
-    gain = &program.gains[goes_by_columns(steps, view, n)]
+    if program.isa is not isa_in_use:
+        program.isa = isa_in_use
+        memset(program.gains, NOT_MEASURED, sizeof(program.gains))
+    columns = columns_of(steps, view, n)
+    gain = &program.gains[0 if columns == 0 else 1 if columns <= LONG_ROW else 2]
     prefetches = nbytes > cached_bytes and gain[0] != LOSES
     streams = streams_output(steps, view, d, n)
     size = chunk_size(n, n_threads)

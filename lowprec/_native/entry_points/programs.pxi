@@ -81,14 +81,14 @@ cdef Py_ssize_t rows_of_columns(const operands_t *o, const place_t *at, Py_ssize
     return rows if scales.columns % GROUP == 0 else 0
 
 
-cdef inline bint goes_by_columns(const steps_t *steps, const operands_t *operands, Py_ssize_t n) noexcept nogil:
-    # Whether the first rows, and so most, have a loop that converts several at once.
+cdef inline Py_ssize_t columns_of(const steps_t *steps, const operands_t *operands, Py_ssize_t n) noexcept nogil:
+    # How many columns the first rows, and so most, have in a loop that converts several at once; 0: there is none.
     cdef place_t at
     cdef scales_t scales
     if operands == NULL or steps.fused == NO_LOOP or fused_scale_loops[SCALE_COLUMNS][steps.fused] == NULL:
-        return False
+        return 0
     at = place_of(operands, 0)
-    return rows_of_columns(operands, &at, n, &scales) > 1
+    return scales.columns if rows_of_columns(operands, &at, n, &scales) > 1 else 0
 
 
 cdef void run_scaled(
@@ -241,7 +241,8 @@ cdef class Program:
     cdef readonly tuple names
     cdef bint takes_scales
     cdef bint takes_reciprocals
-    cdef int[2] gains  # of loops in the order of memory, and of those that convert several rows at once
+    cdef int[3] gains  # of loops in the order of memory; of those that convert several rows at once, short or long ones
+    cdef object isa    # whose loops these are
 
     def __init__(self, tuple names, int src_bits, int dst_bits, dict params, *, bint fused=True):
         if not 1 <= len(names) <= MAX_STEPS:
