@@ -30,6 +30,8 @@ from lowprec.spec.operator_versions import cast_rules
 
 BLOCK_SHIFT = 5
 PAGE = 4096
+NEVER = -(1 << 48)
+"""What remains after the elements of a loop that is not to prefetch, as in the cache."""
 CASTS = """
     float32 float8_e4m3fn, float32 float8_e5m2, float32 float8_e4m3fnuz, bfloat16 float8_e4m3fn, bfloat16 float8_e5m2,
     float16 float8_e4m3fn, float8_e4m3fn float32, float8_e4m3fn bfloat16, float8_e4m3fn float16, float8_e5m2 float16,
@@ -44,15 +46,16 @@ TIMER = """
 typedef struct { ptrdiff_t src, dst; } remaining_t;
 typedef void (*loop_t)(const void *, void *, ptrdiff_t, remaining_t, const void *);
 typedef void (*scale_loop_t)(const void *, void *, ptrdiff_t, remaining_t, const void *, const void *);
-double least(void *loop, const void *s, void *d, ptrdiff_t n, const void *scales, const void *params, int calls, int rounds) {
-    const remaining_t none = {0, 0};
+double least(void *loop, const void *s, void *d, ptrdiff_t n, const void *scales, const void *params, ptrdiff_t after,
+             ptrdiff_t calls, ptrdiff_t rounds) {
+    const remaining_t remaining = {after, after};
     double found = 1e30;
-    for (int i = 0; i < rounds; i++) {
+    for (ptrdiff_t i = 0; i < rounds; i++) {
         struct timespec start, end;
         clock_gettime(CLOCK_MONOTONIC, &start);
-        for (int j = 0; j < calls; j++) {
-            if (scales) ((scale_loop_t)loop)(s, d, n, none, scales, params);
-            else ((loop_t)loop)(s, d, n, none, params);
+        for (ptrdiff_t j = 0; j < calls; j++) {
+            if (scales) ((scale_loop_t)loop)(s, d, n, remaining, scales, params);
+            else ((loop_t)loop)(s, d, n, remaining, params);
         }
         clock_gettime(CLOCK_MONOTONIC, &end);
         const double one = ((end.tv_sec - start.tv_sec) * 1e9 + (end.tv_nsec - start.tv_nsec)) / calls;
@@ -60,7 +63,7 @@ double least(void *loop, const void *s, void *d, ptrdiff_t n, const void *scales
     }
     return found;
 }
-"""  # noqa: E501
+"""
 
 
 class Scales(ctypes.Structure):
@@ -143,10 +146,10 @@ def _time(row: Row, tier: Any, timer: Any) -> float:
         )
     else:
         address = tier.FUSED_LOOPS.get(row.chain) or tier.LOOPS[row.chain]
-    often = (1, 10) if row.elements > 1 << 20 else (20, 1500)
+    how = (0, 1, 10) if row.elements > 1 << 20 else (NEVER, 20, 1500)
     pointers = (ctypes.c_void_p(address), *(ctypes.c_void_p(one.ctypes.data) for one in (row.x, row.out)))
     more = ctypes.byref(scales) if scales else None, ctypes.create_string_buffer(row.params)
-    return float(timer.least(*pointers, ctypes.c_ssize_t(row.elements), *more, *often))
+    return float(timer.least(*pointers, ctypes.c_ssize_t(row.elements), *more, *map(ctypes.c_ssize_t, how)))
 
 
 SMALL, LARGE = 1 << 14, 1 << 16

@@ -353,14 +353,12 @@ BY_COLUMNS = [
 """Chains with scales whose loops of vectors also go down a few rows at a time, where rows have the same scales."""
 
 
-def band_of(chain: tuple[str, ...]) -> int:
-    """Return how many rows go through a loop by columns at once.
+def rows_of_band(chain: tuple[str, ...]) -> int:
+    """Return how many rows go through a loop by columns at once, where it does not go in the order of memory.
 
-    What quotients need of the scales of a group of columns is then prepared once for all. Products need nothing, and
-    are faster in the order of memory.
+    What quotients need of the scales of a group of columns is prepared once for all of them. Beyond the cache this is
+    slower than a division in the order of memory, which is what a loop that prefetches does, as products always do.
     """
-    if "dequantize" in chain:
-        return 1
     return 4 if words(chain)[0] == U32 else 6
 
 

@@ -1,4 +1,5 @@
-/* What decides how memory is best read and written: the size of the L2 cache, pages that are there, and a clock. */
+/* What decides how memory is best read and written: the size of the L2 cache, pages that are there, what is
+   read ahead, and a clock. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +24,14 @@ static int64_t lp_nanoseconds(void) {
     struct timespec now;
     timespec_get(&now, TIME_UTC);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void lp_prefetch(const void *start, ptrdiff_t bytes) {
+#if defined(__GNUC__) || defined(__clang__)
+    for (ptrdiff_t i = 0; i < bytes; i += 64) __builtin_prefetch((const char *)start + i);
+#else
+    (void)start, (void)bytes;
+#endif
 }
 
 /* Whether the pages of an output are in memory, at three places; where the system does not say, they are. The kernel

@@ -14,7 +14,6 @@ cdef extern from * nogil:
 cdef enum:
     PREFETCH_BYTES = 1024     # of a block: as many cache lines as a core can wait for at once
     PREFETCH_DISTANCE = 2048  # elements from a block to the one that is prefetched
-    PREFETCH_COLUMNS = 512    # the same where several rows are converted at once
 
 
 cdef inline Py_ssize_t block_length(size_t s_size, size_t d_size) noexcept nogil:
@@ -73,14 +72,3 @@ cdef inline void prefetch_elements(const void *elements, Py_ssize_t ahead, int n
     cdef int line
     for line in range(0, nbytes, 64):
         prefetch(<const char *>elements + ahead + line)
-
-
-cdef inline Py_ssize_t columns_ahead(
-    int band, Py_ssize_t column, Py_ssize_t columns, Py_ssize_t last, Py_ssize_t end,
-) noexcept nogil:
-    # Elements from a column to what is prefetched, in loops that convert several rows of columns at once: of each row
-    # less is ahead, and after its last columns that of the next band.
-    cdef Py_ssize_t ahead = PREFETCH_DISTANCE if band == 1 else PREFETCH_COLUMNS
-    if column + ahead >= columns:
-        ahead += (band - 1) * columns
-    return ahead if last + ahead <= end else 0

@@ -195,9 +195,11 @@ def check_call(call: Call, tally: Counter[str], *, oracle: bool = False) -> None
         if oracle:
             check(expected, call.by_oracle(zero=zero), program, f"the chain, {what}")
         for who in each_tier():
-            for threads in (1, 4):
+            for threads, prefetched in ((1, False), (4, True)):  # what prefetches goes another way through rows
+                before = _kernels.prefetch_from(0 if prefetched else 1 << 40)
                 got = run(program, src, n, call.operands(zero=zero), threads=threads)
-                check(got, expected, program, f"{who}, {threads} threads, {what}")
+                _kernels.prefetch_from(before)
+                check(got, expected, program, f"{who}, {threads} threads, prefetched: {prefetched}, {what}")
             tally["Fused loops with scales"] += n
 
 

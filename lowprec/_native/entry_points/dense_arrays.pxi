@@ -42,6 +42,14 @@ def prefetch() -> bool | None:
     return None if last_measured == NOT_MEASURED else last_measured == GAINS
 
 
+def prefetch_from(Py_ssize_t nbytes) -> int:
+    """Prefetch in conversions that read and write more than so many bytes; return what it was before."""
+    global cached_bytes
+    cdef Py_ssize_t before = cached_bytes
+    cached_bytes = nbytes
+    return before
+
+
 cdef int run_dense(
     Program program, const uint8_t *s, uint8_t *d, Py_ssize_t n, Operands operands, int n_threads,
 ) except -1:

@@ -4,6 +4,9 @@
 # being the quantization axis. The index of its scale is
 #     (outer * outer_step + position // block) * width + (inner if width > 1 else 0)
 
+cdef extern from "memory_speed.h" nogil:
+    void lp_prefetch(const void *start, Py_ssize_t nbytes) noexcept
+
 cdef struct operands_t:
     const char *scale
     const char *zero         # 4 bytes each; NULL if there are none
@@ -267,6 +270,7 @@ cdef bint find_reciprocals(const operands_t *o, scales_t *scales, Py_ssize_t *co
     if scales.mode == SCALE_RUNS:
         count[0] = min(count[0], (<Py_ssize_t>TILE << RUN_SHIFT) - scales.offset)
         scale_count = ((scales.offset + count[0] - 1) >> scales.run_shift) + 1
+        lp_prefetch(scales.scale + scale_count * 4, scale_count * 4)  # of the next segment
     elif scales.mode == SCALE_ELEMENTWISE:
         scale_count = count[0] = min(count[0], <Py_ssize_t>TILE)
     scales.reciprocal = tiles.reciprocal

@@ -160,6 +160,10 @@ LP_VECTOR lp_float_group lp_divide_floats(int mode, int plain, lp_float_group x,
     (void)plain;
     for (int j = 0; j < 4; j++) {
         const lp_floats scale = lp_scale_at(mode, f, at, j);
+        if (mode == LP_SCALE_ELEMENTWISE) {
+            x.v[j] = floats_divide(x.v[j], scale);
+            continue;
+        }
         const lp_floats reciprocal = lp_reciprocal_at(mode, f, at, j);
         const lp_floats q = floats_multiply(x.v[j], reciprocal);
         const lp_floats more = floats_multiply_add(floats_subtract_product(x.v[j], q, scale), reciprocal, q);
@@ -256,10 +260,8 @@ LP_VECTOR lp_bytes lp_quotients(
     lp_ints q[4];
     for (int j = 0; j < 4; j++) {
         if (mode == LP_SCALE_ELEMENTWISE) {
-            const lp_floats scale = lp_scale_at(mode, f, at, j), reciprocal = lp_reciprocal_at(mode, f, at, j);
-            const lp_floats v = floats_min(floats_multiply(scale, floats_all(LP_BEYOND_INT16)), x.v[j]);
-            const lp_floats product = floats_multiply(v, reciprocal);
-            q[j] = ints_rounded(floats_multiply_add(floats_subtract_product(v, product, scale), reciprocal, product));
+            const lp_floats quotient = floats_divide(x.v[j], lp_scale_at(mode, f, at, j));
+            q[j] = ints_rounded(floats_min(floats_all(LP_BEYOND_INT16), quotient));
         } else {
             const lp_split y = lp_split_at(mode, f, at, j);
             const lp_floats v = floats_min(y.limit, x.v[j]);
