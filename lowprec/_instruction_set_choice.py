@@ -1,6 +1,7 @@
 """Which kernels run: with OpenMP or serial, for which instruction set; the variables LOWPREC_*.
 
-Where the library is missing that the others need, OpenMP's, `lowprec._kernels` is made to name the serial kernels.
+Where the library is missing that the others need, OpenMP's, or LOWPREC_OPENMP is 0, `lowprec._kernels` is made to name
+the serial kernels.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ problems: list[str] = []
 """What was wrong with variables. None changes a bit of a result, so a program that imports the library goes on."""
 
 try:
+    if os.environ.get("LOWPREC_OPENMP") == "0":
+        raise ImportError("LOWPREC_OPENMP is 0")
     from . import _kernels
 except ImportError as error:
-    if not any(library in str(error) for library in OPENMP_LIBRARIES):
+    if not any(name in str(error) for name in ("LOWPREC_OPENMP", *OPENMP_LIBRARIES)):
         raise
     serial_reason = str(error)
     _kernels = importlib.import_module("lowprec._kernels_serial")

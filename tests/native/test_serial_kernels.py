@@ -80,6 +80,12 @@ def process(home: Path, *command: str) -> str:
     return done.stdout
 
 
+def test_they_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOWPREC_OPENMP", "0")
+    home = Path(lp.__file__).parents[1]
+    assert process(home, "-W", "error", "-c", STATE).strip() == f"{lp.__file__}|0|1|LOWPREC_OPENMP is 0"
+
+
 def test_the_serial_kernels_load_and_say_why(without_openmp: Path) -> None:
     file, openmp, threads, reason = process(without_openmp, "-W", "error", "-c", STATE).strip().split("|")
     assert Path(file).parents[1] == without_openmp
