@@ -59,13 +59,11 @@ def has_floats(checkpoint: Checkpoint) -> bool:
         *((name, "--to int8 --scale tensor") for name in LAYOUTS),
     ],
 )
-def test_codes_are_not_converted_without_their_scales(
-    name: str, options: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_codes_are_not_converted_without_their_scales(name: str, options: str) -> None:
     checkpoint = LAYOUTS[name]
     write_folder(Path("in"), checkpoint)
     before = everything(Path("in"))
-    text = fail("convert", "in", "out", *options.split(), *QUIET, capsys=capsys)
+    text = fail("convert", "in", "out", *options.split(), *QUIET)
     assert everything(Path("in")) == before
     assert not Path("out").exists()
     if name in TOOLS:
@@ -113,10 +111,10 @@ def test_no_pattern_parts_them(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", READ)
-def test_layouts_are_dequantized(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_layouts_are_dequantized(name: str) -> None:
     checkpoint = LAYOUTS[name]
     before = tensors_in(write_folder(Path("in"), checkpoint))
-    run("convert", "in", "out", "--to", "bfloat16", "--verify", *QUIET, capsys=capsys)
+    run("convert", "in", "out", "--to", "bfloat16", "--verify", *QUIET)
     assert is_dequantized(checkpoint, Path("out"))
     after = tensors_in(Path("out"))
     assert set(after) == {name_of_values(checkpoint), *checkpoint.ordinary, *ORDINARY}
@@ -127,7 +125,7 @@ def test_layouts_are_dequantized(name: str, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_layouts_that_are_not_read(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_layouts_that_are_not_read(name: str) -> None:
     """`open` returns codes only if they are asked for; `inspect` and `check` say why, and that is no error."""
     checkpoint, tool = LAYOUTS[name], TOOLS.get(name)
     with lp.checkpoints.open(write_folder(Path("in"), checkpoint)) as found:
@@ -138,33 +136,33 @@ def test_layouts_that_are_not_read(name: str, capsys: pytest.CaptureFixture[str]
         assert found["lm_head.weight"].shape == (4, 8)
     if not name.startswith(("unknown", "comfyui")):
         why = f"it is quantized by {tool}, which lowprec does not read; " if tool else "its layout is not known"
-        assert f"; cannot be dequantized: {why}" in run("inspect", "in", capsys=capsys).splitlines()[0]
+        assert f"; cannot be dequantized: {why}" in run("inspect", "in").splitlines()[0]
         findings = lp.checkpoints.check("in")
         assert not [one for one in findings if one.misread]
         assert any(re.search("(that|which) lowprec does not read", one.text) for one in findings)
 
 
 @pytest.mark.parametrize("name", READ)
-def test_excluded_scales_are_not_applied(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_excluded_scales_are_not_applied(name: str) -> None:
     """It is an error, or, where the codes are integers, they are kept too."""
     checkpoint = LAYOUTS[name]
     before = tensors_in(write_folder(Path("in"), checkpoint))
     *_, scales = checkpoint.quantized
     if checkpoint.quantized[checkpoint.codes][0] in FLOATS:
-        text = fail("convert", "in", "out", "--to", "float32", f"--exclude={scales}", *QUIET, capsys=capsys)
+        text = fail("convert", "in", "out", "--to", "float32", f"--exclude={scales}", *QUIET)
         assert text.startswith(f"in: '{checkpoint.codes}' (")
         return
     excluded = [f"--exclude={one}" for one in checkpoint.quantized if one != checkpoint.codes]
-    run("convert", "in", "out", "--to", "float32", *excluded, *QUIET, capsys=capsys)
+    run("convert", "in", "out", "--to", "float32", *excluded, *QUIET)
     after = tensors_in(Path("out"))
     assert {one: after[one] for one in checkpoint.quantized} == {one: before[one] for one in checkpoint.quantized}
 
 
 @BY_LAYOUT
-def test_what_is_quantized_can_be_kept(checkpoint: Checkpoint, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_quantized_can_be_kept(checkpoint: Checkpoint) -> None:
     source = write_folder(Path("in"), checkpoint)
     excluded = [f"--exclude={name}" for name in checkpoint.quantized]
-    out = run("convert", "in", "out", "--to", "float32", *excluded, *QUIET, capsys=capsys)
+    out = run("convert", "in", "out", "--to", "float32", *excluded, *QUIET)
     assert "raw" not in out
     before, after = tensors_in(source), tensors_in(Path("out"))
     for name in checkpoint.quantized:
@@ -176,9 +174,9 @@ def test_what_is_quantized_can_be_kept(checkpoint: Checkpoint, capsys: pytest.Ca
 
 
 @BY_LAYOUT
-def test_raw_converts_all_the_same_and_says_so(checkpoint: Checkpoint, capsys: pytest.CaptureFixture[str]) -> None:
+def test_raw_converts_all_the_same_and_says_so(checkpoint: Checkpoint) -> None:
     source = write_folder(Path("in"), checkpoint)
-    out = run("convert", "in", "out", "--to", "bfloat16", "--raw", "--report", "r.json", *QUIET, capsys=capsys)
+    out = run("convert", "in", "out", "--to", "bfloat16", "--raw", "--report", "r.json", *QUIET)
     before, after = tensors_in(source), tensors_in(Path("out"))
     for name, (type_name, _) in tensors_of(checkpoint).items():
         if type_name == "F8_E4M3":
@@ -200,10 +198,10 @@ def test_raw_converts_all_the_same_and_says_so(checkpoint: Checkpoint, capsys: p
         assert notes[-1] == f"config.json: {checkpoint.key} left out"
 
 
-def test_raw_has_nothing_to_say_where_all_fits(capsys: pytest.CaptureFixture[str]) -> None:
+def test_raw_has_nothing_to_say_where_all_fits() -> None:
     checkpoint = LAYOUTS["deepseek v3"]
     source = write_folder(Path("in"), checkpoint)
-    out = run("convert", "in", "out", "--to", "float32", "--raw", "--include", "*norm*", *QUIET, capsys=capsys)
+    out = run("convert", "in", "out", "--to", "float32", "--raw", "--include", "*norm*", *QUIET)
     assert "raw" not in out
     assert Path("out", "config.json").read_bytes() == (source / "config.json").read_bytes()
     assert convert("in", "dry", to="bfloat16", raw=True, dry_run=True).notes == [
@@ -213,10 +211,10 @@ def test_raw_has_nothing_to_say_where_all_fits(capsys: pytest.CaptureFixture[str
     ]
 
 
-def test_what_applies_the_scales_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_applies_the_scales_is_said() -> None:
     write_folder(Path("in"), LAYOUTS["deepseek v3"])
     command = ("convert", "in", "out", "--to", "float8_e5m2", *QUIET)
-    assert fail(*command, capsys=capsys) == (
+    assert fail(*command) == (
         "in: 'model.layers.0.mlp.up_proj.weight' (float8_e4m3fn) belongs with "
         "'model.layers.0.mlp.up_proj.weight_scale_inv', their scales; it would not be applied; --to bfloat16 or a "
         "--recipe applies it (--exclude keeps tensors as they are, --raw converts all the same)"
@@ -234,14 +232,14 @@ def test_raw_counts_the_tensors_that_are_not_scaled() -> None:
     assert note.endswith("not applied, and so are 2 other tensors")
 
 
-def test_inspect_names_the_codes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspect_names_the_codes() -> None:
     write_folder(Path("in"), LAYOUTS["modelopt nvfp4"])
-    found = {one["name"]: one["belongs_to"] for one in json.loads(run("inspect", "in", "--json", capsys=capsys))}
+    found = {one["name"]: one["belongs_to"] for one in json.loads(run("inspect", "in", "--json"))}
     weight = "model.layers.0.mlp.up_proj.weight"
     scales = {f"{weight}_scale", f"{weight}_scale_2", "model.layers.0.mlp.up_proj.input_scale"}
     assert {name for name, codes in found.items() if codes == weight} == scales
     assert {name for name, codes in found.items() if codes is None} == set(found) - scales
-    out = run("inspect", "in", capsys=capsys)
+    out = run("inspect", "in")
     assert f"4x1, belongs to '{weight}'\n" in out
     assert out.count("belongs to") == 3
 

@@ -286,27 +286,27 @@ QUIET = ("--progress", "none")
 
 @pytest.mark.usefixtures("working_folder")
 @pytest.mark.parametrize("to", ["int8", "uint8", "int4", "int32", "uint2"])
-def test_integers_need_a_scale(to: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_integers_need_a_scale(to: str) -> None:
     save(Path("x.safetensors"), {"w": values((4, 4)), "i": np.arange(3)})
-    text = fail("convert", "x.safetensors", "y.safetensors", "--to", to, *QUIET, capsys=capsys)
+    text = fail("convert", "x.safetensors", "y.safetensors", "--to", to, *QUIET)
     assert text.startswith("--scale must be tensor, axis:N or block:B for an integer format")
     assert text.endswith(f"got none, to {to} (--raw converts all the same)")
-    fail("convert", "x.safetensors", "y.safetensors", "--to", to, "--dry-run", capsys=capsys)
-    run("convert", "x.safetensors", "y.safetensors", "--to", to, "--raw", *QUIET, capsys=capsys)
+    fail("convert", "x.safetensors", "y.safetensors", "--to", to, "--dry-run")
+    run("convert", "x.safetensors", "y.safetensors", "--to", to, "--raw", *QUIET)
     report = convert("x.safetensors", "z.safetensors", to=to, exclude="w")
     assert {one.action for one in report.tensors} == {"kept"}
 
 
 @pytest.mark.usefixtures("working_folder")
 @pytest.mark.parametrize("axis", [99, 3, -4])
-def test_an_axis_that_no_tensor_has(axis: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_axis_that_no_tensor_has(axis: int) -> None:
     save(
         Path("x.safetensors"), {"w": values((4, 4)), "b": values((4,)), "c": values((2, 2, 2)), "i": np.zeros((1,) * 5)}
     )
     arguments = ("convert", "x.safetensors", "y.safetensors", "--to", "int8", "--scale", f"axis:{axis}")
-    text = fail(*arguments, "--exclude", "i", *QUIET, capsys=capsys)
+    text = fail(*arguments, "--exclude", "i", *QUIET)
     assert text == f"x.safetensors: has no tensor to be converted with an axis {axis}; their ranks are 1, 2, 3"
-    fail(*arguments, "--exclude", "i", "--dry-run", capsys=capsys)
+    fail(*arguments, "--exclude", "i", "--dry-run")
 
 
 @pytest.mark.usefixtures("working_folder")

@@ -140,15 +140,14 @@ def faults() -> Iterator[Any]:
 @pytest.mark.parametrize("others", [False, True], ids=["alone", "among others"])
 def test_tensors_that_do_not_fit(
     source: Callable[[], tuple[Tensors, Any]], name: str, tensor: Array | None, named: str, others: bool,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    ) -> None:  # fmt: skip
     tensors, config = source()
     fitting = {"model.layers.1." + one: array for one, array in tensors.items()} if others else {}
     tensors = {one: array for one, array in {**tensors, name: tensor}.items() if array is not None}
     content = {P + one: array for one, array in tensors.items()}
     write_model(Path("in"), {"a.safetensors": {**content, **fitting}}, {"quantization_config": config})
     before = everything(Path("in"))
-    text = fail("convert", "in", "out", "--to", "bfloat16", "--progress", "none", capsys=capsys)
+    text = fail("convert", "in", "out", "--to", "bfloat16", "--progress", "none")
     assert f"{P}{named}'" in text
     assert everything(Path("in")) == before
     assert not Path("out").exists()
@@ -156,11 +155,11 @@ def test_tensors_that_do_not_fit(
 
 
 @pytest.mark.parametrize("words_of", [np.ones((6, 8), np.float32), np.ones((1, 6, 8), np.int32)], ids=["F32", "I32"])
-def test_words_of_another_type_or_rank(words_of: Array, capsys: pytest.CaptureFixture[str]) -> None:
+def test_words_of_another_type_or_rank(words_of: Array) -> None:
     tensors, config = pack()
     content = {P + one: array for one, array in {**tensors, "weight_packed": words_of}.items()}
     write_model(Path("in"), {"a.safetensors": content}, {"quantization_config": config})
-    text = fail("convert", "in", "out", "--to", "bfloat16", "--progress", "none", capsys=capsys)
+    text = fail("convert", "in", "out", "--to", "bfloat16", "--progress", "none")
     got = {"float32": "F32 [6, 8]", "int32": "I32 [1, 6, 8]"}[words_of.dtype.name]
     assert text == f"in: '{P}weight_packed': must be U8, or I32 of two axes; got {got}"
 
@@ -169,28 +168,26 @@ def test_words_of_another_type_or_rank(words_of: Array, capsys: pytest.CaptureFi
     ("source", "scales", "named"),
     [(channel, "weight_scale", "weight"), (experts, "scale", "weight"), (gpt_oss, "w_scales", "w_blocks")],
 )
-def test_integers_without_scales(
-    source: Callable[[], tuple[Tensors, Any]], scales: str, named: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_integers_without_scales(source: Callable[[], tuple[Tensors, Any]], scales: str, named: str) -> None:
     """Nothing would say any more that they are codes."""
     tensors, config = source()
     content = {prefix + one: array for prefix in (P, "b.") for one, array in tensors.items()}
     del content[P + scales]
     write_model(Path("in"), {"a.safetensors": content}, {"quantization_config": config})
-    text = fail("convert", "in", "out", "--to", "bfloat16", "--progress", "none", capsys=capsys)
+    text = fail("convert", "in", "out", "--to", "bfloat16", "--progress", "none")
     assert f"'{P}{named}': has codes" in text
-    run("convert", "in", "out", "--to", "bfloat16", f"--exclude={P}*", "--exclude=b.*", capsys=capsys)
+    run("convert", "in", "out", "--to", "bfloat16", f"--exclude={P}*", "--exclude=b.*")
     assert everything(Path("out")).keys() == everything(Path("in")).keys()
 
 
-def test_narrow_floats_without_scales(capsys: pytest.CaptureFixture[str]) -> None:
+def test_narrow_floats_without_scales() -> None:
     """In a checkpoint with scales they are converted by value, and the report says so; without any it is an error."""
     tensors, config = block()
     write_model(Path("none"), {"a.safetensors": {P + "weight": tensors["weight"]}}, {"quantization_config": config})
-    assert f"'{P}weight'" in fail("convert", "none", "out", "--to", "bfloat16", capsys=capsys)
+    assert f"'{P}weight'" in fail("convert", "none", "out", "--to", "bfloat16")
     content = {P + "weight": tensors["weight"], **{"b." + name: one for name, one in tensors.items()}}
     write_model(Path("in"), {"a.safetensors": content}, {"quantization_config": config})
-    text = run("convert", "in", "out", "--to", "bfloat16", "--progress", "none", capsys=capsys)
+    text = run("convert", "in", "out", "--to", "bfloat16", "--progress", "none")
     assert f"note: '{P}weight' has no scales; it is converted by value\n" in text
     assert read_tensors(Path("out"))[P + "weight"].tobytes() == np.ones((130, 200), BF16).tobytes()
 
@@ -210,35 +207,35 @@ CONFIGS = {
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_a_configuration_that_does_not_fit(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_configuration_that_does_not_fit(name: str) -> None:
     source, config, named = CONFIGS[name]
     tensors = {P + one: array for one, array in source()[0].items()}
     write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": config})
-    text = fail("convert", "in", "out", "--to", "bfloat16", "--progress", "none", capsys=capsys)
+    text = fail("convert", "in", "out", "--to", "bfloat16", "--progress", "none")
     assert f"'{P}{named}'" in text
     assert not Path("out").exists()
 
 
-def test_the_shard_of_the_scales_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_shard_of_the_scales_is_missing() -> None:
     tensors, config = block()
     (codes, scales) = ({P + one: array} for one, array in tensors.items())
     write_model(Path("in"), {"a.safetensors": codes, "b.safetensors": scales}, {"quantization_config": config})
     Path("in/b.safetensors").unlink()
-    text = fail("convert", "in", "out", "--to", "bfloat16", capsys=capsys)
+    text = fail("convert", "in", "out", "--to", "bfloat16")
     assert f"'{P}weight_scale_inv'" in text
     assert "b.safetensors" in text
     Path("in/model.safetensors.index.json").unlink()
-    text = fail("convert", "in", "out", "--to", "bfloat16", capsys=capsys)
+    text = fail("convert", "in", "out", "--to", "bfloat16")
     assert f"'{P}weight'" in text
 
 
-def test_a_fault_in_a_file_that_exists(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fault_in_a_file_that_exists() -> None:
     """What the target was stays."""
     tensors, _ = block()
     tensors["weight_scale_inv"][1, 1] = np.nan
     write_tensors(Path("x.safetensors"), {P + one: array for one, array in tensors.items()})
     write_tensors(Path("y.safetensors"), {"old": np.ones(3, np.float32)})
-    text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float32", "--overwrite", capsys=capsys)
+    text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float32", "--overwrite")
     assert f"'{P}weight_scale_inv': has a scale that is NaN" in text
 
 

@@ -113,18 +113,18 @@ def written(make: Any, key: str, value: Any) -> Path:
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("make", "key", "value", "must"), CASES)
-def test_a_value_that_is_none(make: Any, key: str, value: Any, must: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_value_that_is_none(make: Any, key: str, value: Any, must: str) -> None:
     """`convert`, `open`, `inspect` and `check` say the same: the file, the entry, what it must be and what it is."""
     source = written(make, key, value)
     text = rf"config\.json: {key} must be {must}.*; got {re.escape(ascii(value)[:40])}"
     for options in ("--to bfloat16", "--recipe fp8-dynamic"):
-        assert re.search(text, fail("convert", "in", "out", *options.split(), capsys=capsys))
+        assert re.search(text, fail("convert", "in", "out", *options.split()))
         assert not Path("out").exists()
     with pytest.raises(FileError, match=text):
         lp.checkpoints.open(source)
     found = [one for one in lp.checkpoints.check(source) if re.search(text, one.text)]
     assert [(one.kind, one.misread) for one in found] == [("configuration", True)]
-    assert re.search("cannot be dequantized: .*" + text, run("inspect", "in", capsys=capsys))
+    assert re.search("cannot be dequantized: .*" + text, run("inspect", "in"))
 
 
 @pytest.mark.parametrize("make", [fp8, blocks, pack, modelopt, awq, gptq, auto_round])

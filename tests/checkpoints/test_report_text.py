@@ -96,13 +96,11 @@ total       13                 30     {TOTAL}        552          1        1    
 """
 
 
-def test_many_tensors_are_shown_by_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_tensors_are_shown_by_kind(tmp_path: Path) -> None:
     source = model(tmp_path / "x.safetensors")
     arguments = ("--to", "float8_e4m3fn", "--exclude", "*norm*", "--progress", "none")
     report = tmp_path / "r.json"
-    out = run(
-        "convert", str(source), str(tmp_path / "y.safetensors"), *arguments, "--report", str(report), capsys=capsys
-    )
+    out = run("convert", str(source), str(tmp_path / "y.safetensors"), *arguments, "--report", str(report))
     assert out.startswith(SAID + "lowest SQNR:\n")
     header, *lines, last = out.removeprefix(SAID).splitlines()[1:]
     assert [line.split()[0] for line in lines] == [
@@ -121,10 +119,10 @@ def test_many_tensors_are_shown_by_kind(tmp_path: Path, capsys: pytest.CaptureFi
     assert {one["name"]: one["kind"] for one in tensors}[LONG] == "experts"
 
 
-def test_verbose_names_every_tensor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbose_names_every_tensor(tmp_path: Path) -> None:
     source = model(tmp_path / "x.safetensors")
     arguments = ("--to", "float8_e4m3fn", "--exclude", "*norm*", "--progress", "none", "-v")
-    lines = run("convert", str(source), str(tmp_path / "y.safetensors"), *arguments, capsys=capsys).splitlines()
+    lines = run("convert", str(source), str(tmp_path / "y.safetensors"), *arguments).splitlines()
     assert "'model.layers.0.ids': kept, int64; no floats" in lines
     assert sum(line.endswith(": kept, float32; excluded") for line in lines) == 4
     found = [line.split() for line in lines if line.startswith("model.layers.2.mlp.experts.2.up_proj.weight ")]
@@ -170,10 +168,10 @@ def headers_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("headers_only")
-def test_a_dry_run_shows_scales_and_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_shows_scales_and_sizes(tmp_path: Path) -> None:
     source, target = three_shards(tmp_path / "in"), tmp_path / "out"
     before = everything(tmp_path)
-    out = run("convert", str(source), str(target), "--recipe", "w4a16-g32", "--dry-run", capsys=capsys)
+    out = run("convert", str(source), str(target), "--recipe", "w4a16-g32", "--dry-run")
     assert out.splitlines() == [
         "kept: 3 tensors, 384 B; no .weight of two axes in bfloat16, float16, float32",
         "kind       count  shape  from      to         scale     scale shape    before     after",
@@ -189,21 +187,21 @@ def test_a_dry_run_shows_scales_and_sizes(tmp_path: Path, capsys: pytest.Capture
         f"{target}: 12 tensors would be converted to w4a16-g32, 3 kept; 48.4 KiB -> 14.1 KiB",
     ]
     assert everything(tmp_path) == before
-    out = run("convert", str(source), str(target), "--to", "int8", "--scale", "axis:0", "-n", "-v", capsys=capsys)
+    out = run("convert", str(source), str(target), "--to", "int8", "--scale", "axis:0", "-n", "-v")
     row = "model.layers.0.mlp.down_proj.weight     32x64  bfloat16  int8  float32  32            4.0 KiB   2.1 KiB"
     assert row in out.splitlines()
     assert "config.json: unchanged" in out.splitlines()
 
 
 @pytest.mark.usefixtures("headers_only")
-def test_a_dry_run_of_a_dequantization(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_of_a_dequantization(tmp_path: Path) -> None:
     write_folder(tmp_path / "in", LAYOUTS["deepseek v3"])
     (tmp_path / "in" / "config.json").write_text(
         '{"dtype": "float32", "text_config": {"dtype": "float32", "a": [1]}, '
         '"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}'
     )
     (tmp_path / "in" / "hf_quant_config.json").write_text("{}")
-    out = run("convert", str(tmp_path / "in"), str(tmp_path / "out"), "--to", "bfloat16", "-n", capsys=capsys)
+    out = run("convert", str(tmp_path / "in"), str(tmp_path / "out"), "--to", "bfloat16", "-n")
     changes = 'dtype "float32" -> "bfloat16", text_config.dtype "float32" -> "bfloat16", quantization_config removed'
     assert f"config.json: {changes}" in out.splitlines()
     assert "hf_quant_config.json: left out" in out.splitlines()

@@ -55,8 +55,8 @@ def row_of(text: str, name: str) -> list[str]:
     return next(line for line in text.splitlines() if line.startswith(f"{name} ")).split()[-8:]
 
 
-def test_the_figures_are_those_of_the_files(temporary: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = run("demo", "--size", "1M", "--keep", "kept", capsys=capsys)
+def test_the_figures_are_those_of_the_files(temporary: Path) -> None:
+    text = run("demo", "--size", "1M", "--keep", "kept")
     original = Path("kept/original")
     assert sorted(os.listdir("kept")) == sorted([*RECIPES, "original"])
     assert os.listdir(temporary) == []
@@ -80,8 +80,8 @@ def test_the_figures_are_those_of_the_files(temporary: Path, capsys: pytest.Capt
     assert text.isascii()
 
 
-def test_json_has_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    result = json.loads(run("demo", "--size", "1M", "--json", "--keep", "kept", capsys=capsys))
+def test_json_has_the_same() -> None:
+    result = json.loads(run("demo", "--size", "1M", "--json", "--keep", "kept"))
     assert (result["source"], result["rounds"], result["bytes"]) == (None, 3, nbytes_in(Path("kept/original")))
     assert [one["name"] for one in result["conversions"]] == RECIPES
     for one in result["conversions"]:
@@ -91,7 +91,7 @@ def test_json_has_the_same(capsys: pytest.CaptureFixture[str]) -> None:
         assert one["sqnr_db"] == pytest.approx(sqnr_of(Path("kept/original"), Path(one["output"]), LINEAR), abs=0.01)
 
 
-def test_medians_of_turns(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_medians_of_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls take as long as a clock says that is set by hand: 1, 9, 2 s for copies, for conversions 4 s and more."""
     clock, calls = [0.0], list[str]()
     copying, converting = demo.Comparison._copy, demo.convert
@@ -110,21 +110,21 @@ def test_medians_of_turns(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     monkeypatch.setattr(demo.Comparison, "_copy", copy)
     monkeypatch.setattr(demo, "convert", convert)
     monkeypatch.setattr(demo.time, "perf_counter", lambda: clock[0])
-    result = json.loads(run("demo", "--size", "1M", "--json", capsys=capsys))
+    result = json.loads(run("demo", "--size", "1M", "--json"))
     assert calls == ["copy", *RECIPES] * 3
     assert result["copy_seconds"] == 2
     assert [one["seconds"] for one in result["conversions"]] == [5] * 4
     assert [one["seconds_ratio"] for one in result["conversions"]] == [2.5] * 4
 
 
-def test_commands_to_type_next(capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_to_type_next() -> None:
     """Those for a path are run as they stand, with a name that a shell must have quoted."""
     np.savez("my x.npz", w=np.linspace(-1, 1, 4096, dtype=np.float32).reshape(64, 64))
-    lines = run("demo", "my x.npz", capsys=capsys).splitlines()
+    lines = run("demo", "my x.npz").splitlines()
     commands = [shlex.split(line.partition("  write one")[0]) for line in lines if line.startswith("  lowprec convert")]
     assert len(commands) == 4
     for number, (_, *arguments) in enumerate(commands):
-        run(*[f"{number}.npz" if one == "OUT.npz" else one for one in arguments], capsys=capsys)
+        run(*[f"{number}.npz" if one == "OUT.npz" else one for one in arguments])
         table = lines[6 + number].split()
         assert float(table[6]) == pytest.approx(sqnr_of(Path("my x.npz"), Path(f"{number}.npz"), ["w"]), abs=0.011)
 
@@ -158,22 +158,20 @@ PATHS = {
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_a_file_of_any_kind(name: str, temporary: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_any_kind(name: str, temporary: Path) -> None:
     save, names, suffix = PATHS[name]
     save(name, np.random.RandomState(1).standard_normal((64, 96)).astype(np.float32))
     before = listing()
-    result = json.loads(run("demo", name, "--json", capsys=capsys))
+    result = json.loads(run("demo", name, "--json"))
     assert [one["name"] for one in result["conversions"]] == names
     assert all(one["sqnr_db"] > 15 and one["bytes"] < result["bytes"] for one in result["conversions"])
     assert listing() == before
     assert os.listdir(temporary) == []
-    run("demo", name, "--keep", "kept", capsys=capsys)
+    run("demo", name, "--keep", "kept")
     assert sorted(os.listdir("kept")) == sorted(f"{one}.{suffix}" for one in names)
 
 
-def test_a_large_checkpoint_is_converted_once(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_large_checkpoint_is_converted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "LARGE", MIB)  # headers come on top
     styles = []
     converting = demo.convert
@@ -183,33 +181,31 @@ def test_a_large_checkpoint_is_converted_once(
         return converting(*paths, **options)
 
     monkeypatch.setattr(demo, "convert", convert)
-    text = run("demo", "--size", "1M", capsys=capsys)
+    text = run("demo", "--size", "1M")
     assert "take turns" in text
     assert ", once each.\n" in text
     assert styles == [None] * 4 + ["auto"] * 4
 
 
-def test_links_out_of_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+def test_links_out_of_a_folder() -> None:
     Path("blobs").mkdir()
     synthetic_model.write_model(Path("blobs"), 128)
     Path("model").mkdir()
     for name in ("model.safetensors", "config.json"):
         Path("model", name).symlink_to(Path("../blobs", name))
-    assert fail("demo", "model", capsys=capsys).endswith("outside of the folder; say --follow-links")
-    result = json.loads(run("demo", "model", "--follow-links", "--json", capsys=capsys))
+    assert fail("demo", "model").endswith("outside of the folder; say --follow-links")
+    result = json.loads(run("demo", "model", "--follow-links", "--json"))
     assert (len(result["conversions"]), result["bytes"]) == (4, nbytes_in(Path("blobs")))
 
 
-def test_no_folder_for_temporary_files(
-    temporary: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_folder_for_temporary_files(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(temporary / "none")])
     np.savez("x.npz", w=np.ones((64, 64), np.float32))
-    assert fail("demo", "x.npz", capsys=capsys).startswith("no folder for temporary files: No usable temporary")
+    assert fail("demo", "x.npz").startswith("no folder for temporary files: No usable temporary")
 
 
-def test_what_does_not_apply_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_does_not_apply_is_listed() -> None:
     """Rows of 80 columns have no groups of 32."""
     x = np.random.RandomState(1).standard_normal((8, 80)).astype(ml_dtypes.bfloat16)
     fields = {"m.0.up_proj.weight": {"dtype": "BF16", "shape": x.shape, "data_offsets": [0, x.nbytes]}}
@@ -217,7 +213,7 @@ def test_what_does_not_apply_is_listed(capsys: pytest.CaptureFixture[str]) -> No
     Path("model").mkdir()
     Path("model/model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + x.tobytes())
     Path("model/config.json").write_text('{"model_type": "llama"}')
-    lines = run("demo", "model", capsys=capsys).splitlines()
+    lines = run("demo", "model").splitlines()
     assert [line.split()[0] for line in lines[6:8]] == ["fp8-dynamic", "nvfp4a16"]
     printed = " ".join(" ".join(lines).split())
     for one in RECIPES[1::2]:
@@ -227,7 +223,7 @@ def test_what_does_not_apply_is_listed(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_values_that_a_recipe_refuses(temporary: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run("demo", "--size", "1M", "--keep", "kept", capsys=capsys)
+    run("demo", "--size", "1M", "--keep", "kept")
     path = Path("kept/original/model.safetensors")
     content = path.read_bytes()
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
@@ -242,23 +238,23 @@ def test_values_that_a_recipe_refuses(temporary: Path, capsys: pytest.CaptureFix
     assert os.listdir(temporary) == []
 
 
-def test_bad_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_arguments() -> None:
     np.savez("n.npz", n=np.arange(3))
     Path("text.txt").write_text("text")
     Path("taken").mkdir()
-    assert fail("demo", "nothing", capsys=capsys) == "nothing: No such file or directory"
-    assert fail("demo", "text.txt", capsys=capsys).startswith("text.txt: must be .npy, .npz, .safetensors, .gguf")
-    assert fail("demo", "taken", capsys=capsys) == "taken: holds no safetensors file"
+    assert fail("demo", "nothing") == "nothing: No such file or directory"
+    assert fail("demo", "text.txt").startswith("text.txt: must be .npy, .npz, .safetensors, .gguf")
+    assert fail("demo", "taken") == "taken: holds no safetensors file"
     message = "n.npz: no conversion of the demo applies; mxfp8-g32: has no tensor that it converts"
-    assert fail("demo", "n.npz", capsys=capsys) == message
-    assert fail("demo", "--keep", "taken", capsys=capsys) == "taken: exists; --keep must name a new folder"
+    assert fail("demo", "n.npz") == message
+    assert fail("demo", "--keep", "taken") == "taken: exists; --keep must name a new folder"
     message = "no/such: must be a new folder in an existing one"
-    assert fail("demo", "--keep", "no/such", capsys=capsys) == message
+    assert fail("demo", "--keep", "no/such") == message
     message = "the size must be from 1M to 1024M; got 1023 bytes"
-    assert fail("demo", "--size", "1023", capsys=capsys) == message
-    run("demo", "--size", "1M", "--keep", "kept", capsys=capsys)
+    assert fail("demo", "--size", "1023") == message
+    run("demo", "--size", "1M", "--keep", "kept")
     message = "kept/original/new: must lie outside of kept/original"
-    assert fail("demo", "kept/original", "--keep", "kept/original/new", capsys=capsys) == message
+    assert fail("demo", "kept/original", "--keep", "kept/original/new") == message
     for arguments in (["n.npz", "--size", "1M"], ["--size", "many"]):
         with pytest.raises(SystemExit) as caught:
             main(["demo", *arguments])
@@ -301,17 +297,15 @@ def shutil_usage(free: int, first: int | None = None) -> Any:
 
 
 @pytest.mark.parametrize("free", [MIB, 2 * MIB + 100_000], ids=["synthetic", "outputs"])
-def test_too_little_room(
-    free: int, temporary: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_too_little_room(free: int, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The checkpoint and a copy need 2 MiB; kept outputs, after the checkpoint was written, 1.9 MiB together."""
     usage = shutil_usage(free)
     monkeypatch.setattr("shutil.disk_usage", usage)
     before = listing()
     if free > 2 * MIB:
-        run("demo", "--size", "1M", capsys=capsys)
+        run("demo", "--size", "1M")
         monkeypatch.setattr("shutil.disk_usage", shutil_usage(int(1.2 * MIB), 2 * MIB + 100_000))
-    error = fail("demo", "--size", "1M", "--keep", "kept", capsys=capsys)
+    error = fail("demo", "--size", "1M", "--keep", "kept")
     assert error.startswith(f"{temporary.parent}: the demo needs ")
     assert error.endswith("left; --keep, or TMPDIR, names a folder on another one")
     assert listing() == before
@@ -325,23 +319,23 @@ def room_of(text: str) -> float:
     return float(found[1])
 
 
-def test_an_output_that_is_larger_than_the_checkpoint(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_output_that_is_larger_than_the_checkpoint() -> None:
     np.save("x.npy", np.random.RandomState(1).standard_normal((64, 96)).astype(np.float32))
-    run("cast", "x.npy", "y.npz", "--to", "float8_e4m3fn", capsys=capsys)
-    text = run("demo", "y.npz", "--keep", "kept", capsys=capsys)
+    run("cast", "x.npy", "y.npz", "--to", "float8_e4m3fn")
+    text = run("demo", "y.npz", "--keep", "kept")
     sizes = {path.name: path.stat().st_size for path in Path("kept").iterdir()}
     assert max(sizes, key=sizes.__getitem__) == "bf16.npz"
     assert sizes["bf16.npz"] > 1.5 * Path("y.npz").stat().st_size
     assert room_of(text) == pytest.approx(sum(sizes.values()) / 1024, abs=1)  # kept, all of them
-    assert room_of(run("demo", "y.npz", capsys=capsys)) == pytest.approx(sizes["bf16.npz"] / 1024, abs=1)
+    assert room_of(run("demo", "y.npz")) == pytest.approx(sizes["bf16.npz"] / 1024, abs=1)
 
 
-def test_folders_in_folders_are_copied(capsys: pytest.CaptureFixture[str]) -> None:
+def test_folders_in_folders_are_copied() -> None:
     Path("model/notes/old").mkdir(parents=True)
     demo.write_model(Path("model"), 128)
     Path("model/notes/old/first.txt").write_text("nothing")
     weights, files = Path("model/model.safetensors"), [path for path in Path("model").rglob("*") if path.is_file()]
-    result = json.loads(run("demo", "model", "--json", capsys=capsys))
+    result = json.loads(run("demo", "model", "--json"))
     assert result["bytes"] == sum(path.stat().st_size for path in files) > weights.stat().st_size
     assert result["copy_seconds"] > 0
 

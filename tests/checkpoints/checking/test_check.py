@@ -51,9 +51,9 @@ pytestmark = pytest.mark.usefixtures("working_folder")
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_models_that_engines_read(model: Model, capsys: pytest.CaptureFixture[str]) -> None:
+def test_models_that_engines_read(model: Model) -> None:
     write(*model())
-    out = run("check", "model", capsys=capsys)
+    out = run("check", "model")
     assert out.endswith("model: 0 errors\n")
     assert out.startswith("note: ")
     assert "error:" not in out
@@ -161,10 +161,10 @@ def test_findings_that_differ_in_numbers_alone_are_one() -> None:
     ]  # fmt: skip
 
 
-def test_headers_alone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_headers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     write(*deepseek())
     monkeypatch.setattr(TensorReader, "read_into", lambda *_: pytest.fail("something is read"))
-    assert run("check", "model", "--headers", capsys=capsys).endswith("model: 0 errors\n")
+    assert run("check", "model", "--headers").endswith("model: 0 errors\n")
 
 
 def test_it_reads_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:

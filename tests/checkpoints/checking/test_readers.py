@@ -58,8 +58,8 @@ def test_cells() -> None:
 
 @pytest.mark.parametrize("column", range(2))
 @pytest.mark.parametrize("name", FOLDERS)
-def test_what_is_said_of_a_recipe(name: str, column: int, capsys: pytest.CaptureFixture[str]) -> None:
-    out = run("recipes", name, capsys=capsys).splitlines()
+def test_what_is_said_of_a_recipe(name: str, column: int) -> None:
+    out = run("recipes", name).splitlines()
     readers = next(line for line in out if line.startswith("read by"))
     limits = [line for line in out if line.startswith("limits") and f"{ENGINES[column]} " in line]
     of_experts = [line for line in limits if "mixtures of experts" in line]

@@ -102,11 +102,11 @@ def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             convert(source, tmp_path / "y.safetensors", to="float16", dask=wrong)
 
 
-def test_local_processes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_local_processes(tmp_path: Path) -> None:
     source = save(tmp_path / "x.safetensors")
     out = run(
         "convert", str(source), str(tmp_path / "y.safetensors"), "--to", "float16", "--dask", "local", "--threads", "1",
-        "--progress", "none", capsys=capsys,
+        "--progress", "none",
     )  # fmt: skip
     assert "converted to float16" in out
     convert(source, tmp_path / "z.safetensors", to="float16")

@@ -306,9 +306,9 @@ def test_opened_values(chunk: int, rows: slice | None, monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("working_folder")
-def test_headline_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
+def test_headline_and_findings() -> None:
     path, _ = in_blocks()
-    first = run("inspect", str(path), capsys=capsys).splitlines()[0]
+    first = run("inspect", str(path)).splitlines()[0]
     nbytes = 24 * (34 + 18 + 17) + 256
     assert first == f"x.gguf: GGUF Q8_0 and GGUF Q4_0 and GGUF MXFP4, 3 layers: {nbytes / 1024:.2f} KiB; " + (
         f"to bfloat16 {(3 * 12 * 64 * 2 + 256) / 1024:.2f} KiB"
