@@ -118,19 +118,6 @@ def test_narrow_sources_and_packed_ones(tmp_path: Path) -> None:
         assert stored_bytes(path, "f8") == bytes_in(lp.encode(y, row), row)
 
 
-@pytest.mark.parametrize("scale", ["tensor", "axis:0", "axis:1", "axis:2", "block:4", "block:7"])
-@pytest.mark.parametrize("to", ["int8", "int4", "float6_e3m2fn"])
-def test_pieces_respect_groups(to: str, scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    x = {"w": values((13, 10, 16), 1), "odd": values((5, 9, 7), 2, np.float16), "long": values((3, 1, 901), 3)}
-    source = save(tmp_path / "x.safetensors", x)
-    convert(source, tmp_path / "whole.safetensors", to=to, scale=scale, threads=1)
-    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 11)
-    monkeypatch.setattr("lowprec.checkpoints.memory_limit.SMALLEST_CHUNK", 1 << 11)
-    monkeypatch.setattr("lowprec.checkpoints.schemes.cast.CHUNK", 1 << 6)
-    convert(source, tmp_path / "cut.safetensors", to=to, scale=scale, threads=3, verify=True)
-    assert (tmp_path / "cut.safetensors").read_bytes() == (tmp_path / "whole.safetensors").read_bytes()
-
-
 @pytest.mark.parametrize("scale", ["tensor", "axis:0", "axis:1"])
 def test_fortran_order(scale: str, tmp_path: Path) -> None:
     x = np.asfortranarray(values((6, 21)))

@@ -353,39 +353,6 @@ def test_patterns_fit_codes_or_values() -> None:
         assert read_tensors(Path(out)).keys() == {"norm.weight", "a.weight", "b.weight"}
 
 
-PIECES = {
-    "lowprec.checkpoints.memory_limit.LARGEST_CHUNK": 1 << 12,
-    "lowprec.checkpoints.operations.dequantize.PART": 300,
-    "lowprec.checkpoints.weights.quantized_weight.SMALL": 0,
-}
-
-
-def mixed_model() -> Path:
-    """Write weights of many layouts in one file, and no configuration."""
-    rng = np.random.default_rng(12)
-    fp4, scales = rng.integers(0, 16, (3, 12, 96)), rng.integers(110, 140, (3, 12, 3), np.uint8)
-    tensors = {
-        "a_blocks": nibbles(fp4).reshape(3, 12, 3, 16), "a_scales": scales,
-        "b.weight": random_codes((300, 260)), "b.weight_scale_inv": random_scales((3, 3)),
-        "c.weight_packed": words(rng.integers(0, 8, (70, 96)), 3), "c.weight_shape": np.array([70, 96]),
-        "c.weight_scale": random_scales((70, 3), BF16),
-        "c.weight_zero_point": np.ascontiguousarray(words(rng.integers(0, 8, (3, 70)), 3).T),
-        "d.weight": nibbles(rng.integers(0, 16, (70, 96))), "d.weight_scale": random_scales((70, 6)).astype(F8),
-        "d.weight_scale_2": random_scales(()), "e": random_codes((5, 40, 30)), "e_scale": random_scales((40,)),
-    }  # fmt: skip
-    return write_tensors(Path("x.safetensors"), tensors)
-
-
-def test_pieces_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    mixed_model()
-    convert("x.safetensors", "whole.safetensors", to="bfloat16", threads=1)
-    assert read_tensors(Path("whole.safetensors")).keys() == {"a", "b.weight", "c.weight", "d.weight", "e"}
-    for name, value in PIECES.items():
-        monkeypatch.setattr(name, value)
-    convert("x.safetensors", "parts.safetensors", to="bfloat16", threads=3, verify=True)
-    assert Path("parts.safetensors").read_bytes() == Path("whole.safetensors").read_bytes()
-
-
 CODES = {"int8": np.dtype(np.int8), "float8_e4m3fn": F8, "int4": ml_dtypes.int4}
 
 
@@ -465,19 +432,3 @@ def test_an_empty_weight_with_scales(shape: tuple[int, ...], scales: tuple[int, 
     assert not [str(one) for one in lp.checkpoints.check("x.safetensors", values=True) if one.misread]
     convert("x.safetensors", "y.safetensors", to="float32")
     assert lp.checkpoints.inspect("y.safetensors")[0].shape == shape
-
-
-def test_archives_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = np.random.default_rng(13).standard_normal((300, 40)).astype(np.float32)
-    np.savez("x.npz", W=x)
-    convert("x.npz", "y.npz", to="int8", scale="axis:0")
-    with np.load("y.npz") as y:
-        arrays = dict(y)
-    compress(Path("y.npz"))
-    convert("y.npz", "whole.npz", to="float32")
-    for name, value in PIECES.items():
-        monkeypatch.setattr(name, value)
-    convert("y.npz", "parts.npz", to="float32", verify=True)
-    assert Path("parts.npz").read_bytes() == Path("whole.npz").read_bytes()
-    with np.load("parts.npz") as z:
-        assert z["W"].tobytes() == (arrays["W"] * arrays["W_scale"][:, None]).tobytes()

@@ -244,7 +244,7 @@ def plainly(tensors: Tensors, _: dict[str, Any]) -> None:
 
 
 def other_group(_: Tensors, config: dict[str, Any]) -> None:
-    """A module's own group counts, not the one for all layers."""
+    """Describe a module by a group of its own, which counts, and not the one for all layers."""
     general = config["config_groups"]["group_0"]
     wrong = {"targets": ["re:.*up_proj"], "weights": {**general["weights"], "num_bits": 4}}
     config["config_groups"] = {"all": general, "some": wrong}
@@ -279,7 +279,8 @@ WRONG: dict[str, Wrong] = {
            (deepseek, "ignored_layers", UP), (deepseek, "modules_to_not_convert", r"model\.layers\.1\.mlp\.up.*"),
            (channel, "ignore", UP), (channel, "ignore", "re:.*layers.1.mlp"), (nvfp4, "ignore", "re:.*1.mlp.up_proj$"),
            (modelopt, "ignore", "*layers.1.mlp*"), (modelopt, "exclude_modules", "model.layers.1.mlp"))},
-    "a group for some modules": (channel, other_group, "configuration", "model.layers.0.mlp.up_proj.weight", "bits '4'"),
+    "a group for some modules": (channel, other_group, "configuration", "model.layers.0.mlp.up_proj.weight",
+                                 "num_bits '4'"),
 }  # fmt: skip
 
 

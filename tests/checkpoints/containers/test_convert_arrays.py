@@ -179,16 +179,6 @@ def test_npz_with_the_format_of_open_codes(tmp_path: Path) -> None:
         assert bits_of(loaded["open"]).tolist() == bits_of(lp.cast(arrays["open"], "float32")).tolist()
 
 
-def test_npz_of_many_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
-    x = values((100, 301))
-    np.savez_compressed(tmp_path / "x.npz", x=x, y=x.T)
-    convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float8_e5m2", verify=True)
-    with np.load(tmp_path / "y.npz") as loaded:
-        assert loaded["x"].tolist() == lp.encode(x, "float8_e5m2").tolist()
-        assert loaded["y"].tolist() == lp.encode(x.T, "float8_e5m2").tolist()
-
-
 def test_the_report_as_json(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", w=np.array([1.0, 1.1, 1000.0, 0.0009, np.nan, np.inf], np.float32), i=np.arange(2))
     report = convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float8_e4m3fn")

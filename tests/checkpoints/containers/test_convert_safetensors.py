@@ -164,23 +164,6 @@ def test_patterns(tmp_path: Path) -> None:
             convert(source, tmp_path / "z.safetensors", to="float16", **options)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("fmt", ["float8_e5m2", "int4", "float64"])
-def test_many_pieces_give_the_same_bytes(
-    fmt: str, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
-    monkeypatch.setattr("lowprec.loss.convert_and_measure.CHUNK", 1 << 9)
-    monkeypatch.setattr("lowprec.checkpoints.schemes.cast.CHUNK", 1 << 9)
-    x = {"w": values((77, 131)), "h": values((4999,), 1, np.float16), "d": values((3, 1001), 2, np.float64)}
-    source = save(tmp_path / "x.safetensors", x)
-    report = convert(source, tmp_path / "y.safetensors", to=fmt, threads=threads, raw=True, verify=True)
-    for name, one in x.items():
-        assert stored_bytes(tmp_path / "y.safetensors", name) == bytes_in(lp.encode(one, fmt), lp.as_format(fmt))
-    assert report.total.elements == sum(one.size for one in x.values())
-    assert report.total.nan == 2 * len(x)
-
-
 def test_inspect(tmp_path: Path) -> None:
     x = {
         "w": np.array([1.5, -2.0, np.nan, np.inf], np.float32),

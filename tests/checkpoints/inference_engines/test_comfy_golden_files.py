@@ -64,23 +64,6 @@ def test_the_rows_that_were_added_are_those_beyond_the_bias(tmp_path: Path) -> N
     assert shapes["blocks.0.b.weight"] == (64, 96)  # MXFP8 without
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
-@pytest.mark.parametrize("part", [1, 4096])
-def test_chunks_of_a_tile_change_nothing(
-    recipe: str, part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of 160 rows, 128 are in the first chunk: their scales are whole tiles."""
-    monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", part)
-    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
-    convert(FOLDER / "source.safetensors", tmp_path / "x.safetensors", recipe=recipe, threads=3)
-    assert tensors_of(tmp_path) == tensors_of(FOLDER, f"{recipe}.safetensors")
-    monkeypatch.setattr("lowprec.checkpoints.operations.dequantize.PART", part)
-    monkeypatch.setattr("lowprec.checkpoints.weights.quantized_weight.SMALL", 0)
-    convert(tmp_path / "x.safetensors", tmp_path / "y.safetensors", to="float32", threads=3)
-    values = tensors_of(tmp_path, "y.safetensors")
-    assert {name: digest(values[name][2]) for name in DIGESTS[recipe]} == DIGESTS[recipe]
-
-
 @pytest.mark.parametrize("source", [*RECIPES, "padded"])
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_what_is_quantized_goes_through_its_values(source: str, recipe: str, tmp_path: Path) -> None:

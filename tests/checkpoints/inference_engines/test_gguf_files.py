@@ -197,19 +197,6 @@ def test_the_factor_of_nvfp4_is_applied(factor: Array, tmp_path: Path) -> None:
     assert list(read(tmp_path / "d.gguf")[1]) == [*tensors, "x.weight"]
 
 
-@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3}, {"max_memory": "99M", "threads": 2}])
-@pytest.mark.parametrize("recipe", ["q8_0", "mxfp4", "bf16"])
-def test_the_same_bytes_in_any_cut(options: dict[str, Any], recipe: str, tmp_path: Path) -> None:
-    """A weight of several chunks and parts, plain and quantized."""
-    x = numbers(600, 2048)
-    source = write(tmp_path / "a.gguf", {"w.weight": x})
-    convert(source, tmp_path / "b.gguf", recipe=recipe, verify=True, **options)
-    assert read(tmp_path / "b.gguf")[1]["w.weight"][2] == quantized(x, recipe.upper())
-    convert(tmp_path / "b.gguf", tmp_path / "c.gguf", recipe="q4_0", verify=True, **options)
-    values = values_of(tmp_path / "b.gguf")["w.weight"]
-    assert read(tmp_path / "c.gguf")[1]["w.weight"][2] == quantized(values, "Q4_0")
-
-
 def test_losses_are_those_of_the_values(tmp_path: Path) -> None:
     """Saturated are FP4 values of 7 and more, and in Q4_0 the other end of the range."""
     x = np.zeros((2, 64), np.float32)
