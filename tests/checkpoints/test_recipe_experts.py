@@ -60,8 +60,6 @@ def test_the_same_as_of_experts_one_by_one(recipe: str, stacked: Path, tmp_path:
 
 @pytest.mark.parametrize(("recipe", "preset"), PRESETS.items())
 def test_the_bytes_of_llm_compressor(recipe: str, preset: str, stacked: Path, tmp_path: Path) -> None:
-    source = {name: digest(values.tobytes()) for name, values in experts().items()}
-    assert source == DIGESTS["source"]
     convert(stacked, tmp_path / "out", recipe=recipe)
     written = tensors_of(tmp_path / "out").items()
     assert {name: [dtype, list(shape), digest(content)] for name, (dtype, shape, content) in written} == DIGESTS[
