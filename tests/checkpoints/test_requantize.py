@@ -52,6 +52,7 @@ STEPS = [
     ("NVFP4A16", "mxfp4a16"), ("MXFP8A16", "fp8-dynamic"), ("MXFP4A16", "int8"), ("W4A16", "deepseek-fp8"),
     ("MXFP8A16", "deepseek-fp8-ue8m0"), ("MXFP4A16", "nvfp4a16"), ("NVFP4A16", "nvfp4a16"),
 ]  # fmt: skip
+COMFY = ("comfy-fp8", "comfy-mxfp8", "comfy-nvfp4")
 
 
 @pytest.mark.parametrize(("source", "recipe"), STEPS)
@@ -62,6 +63,17 @@ def test_one_pass_is_two(source: str, recipe: str, tmp_path: Path) -> None:
     assert len(made) == 7
     assert all(one.lossless is None for one in made)
     assert {path.name for path in tmp_path.iterdir()} == {"one", "plain", "two"}
+
+
+@pytest.mark.parametrize("source", [*COMFY, "padded"])
+@pytest.mark.parametrize("recipe", COMFY)
+def test_one_pass_is_two_for_a_file(source: str, recipe: str, tmp_path: Path) -> None:
+    """FP8 with one scale and NVFP4 of the same recipe too."""
+    one, plain, two = (tmp_path / f"{name}.safetensors" for name in ("one", "plain", "two"))
+    convert(GOLDEN / "comfy" / f"{source}.safetensors", one, recipe=recipe, verify=True)
+    convert(GOLDEN / "comfy" / f"{source}.safetensors", plain, to="bfloat16")
+    convert(plain, two, recipe=recipe)
+    assert one.read_bytes() == two.read_bytes()
 
 
 def test_errors_are_against_the_values_of_the_source(tmp_path: Path) -> None:

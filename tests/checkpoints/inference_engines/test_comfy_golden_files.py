@@ -64,16 +64,6 @@ def test_the_rows_that_were_added_are_those_beyond_the_bias(tmp_path: Path) -> N
     assert shapes["blocks.0.b.weight"] == (64, 96)  # MXFP8 without
 
 
-@pytest.mark.parametrize("source", [*RECIPES, "padded"])
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_what_is_quantized_goes_through_its_values(source: str, recipe: str, tmp_path: Path) -> None:
-    """In one pass, as by way of bfloat16; FP8 with one scale and NVFP4 of the same recipe too."""
-    convert(FOLDER / f"{source}.safetensors", tmp_path / "one.safetensors", recipe=recipe, verify=True)
-    convert(FOLDER / f"{source}.safetensors", tmp_path / "plain.safetensors", to="bfloat16")
-    convert(tmp_path / "plain.safetensors", tmp_path / "two.safetensors", recipe=recipe)
-    assert tensors_of(tmp_path, "one.safetensors") == tensors_of(tmp_path, "two.safetensors")
-
-
 Array = np.ndarray[Any, Any]
 TOOLS = {"float8_e4m3fn": FP8_TOOL, "mxfp8": MXFP8_TOOL, "nvfp4": NVFP4_TOOL}
 
