@@ -136,6 +136,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "escape": (lambda p: raw(p, r"'\d\q'"), "not that of an array"),
     "deep": (lambda p: raw(p, "(" * 5000), "not that of an array"),
     "deeper": (lambda p: raw(p, "-" * 9000 + "1"), "not that of an array"),
+    "199 deep": (lambda p: raw(p, "[-" * 199 + "1" + "]" * 199), "not that of an array"),  # of which Python runs short
     "digits": (lambda p: raw(p, "9" * 9000), "not that of an array"),
     "negative": (lambda p: raw(p, GOOD.replace("2,", "-2,")), "shape must be lengths"),
     "true": (lambda p: raw(p, GOOD.replace("2,", "True,")), "shape must be lengths"),
