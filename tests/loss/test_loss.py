@@ -32,6 +32,8 @@ ARRAYS: dict[str, Any] = {
     "int16": np.array([-32768, 32767, 0, 1, -1, 100, -300, 4097], np.int16),
     "uint8": np.arange(256, dtype=np.uint8),
     "bool": np.array([True, False, True]),
+    "float64, beyond float32": np.array([1e300, -1e299, 3.0]),
+    "float64, below float32": np.array([1e-300, 2e-300]),
     "zeros": np.zeros(4, np.float32),
     "NaNs": np.full((2, 2), np.nan, np.float32),
     "empty": np.zeros((0, 3), np.float32),
@@ -105,19 +107,13 @@ def expected(x: Array, fmt: Format, scaled: bool) -> Loss:
     else:
         sqnr = 10 * (log10(Fraction(signal)) - log10(Fraction(noise)))
     return Loss(
-        format=fmt.name,
-        scale=scale,
-        elements=x.size,
-        nan=sum(map(math.isnan, specials)),
-        inf=sum(map(math.isinf, specials)),
-        saturated=sum(is_beyond(number, fmt, scaled) for number in inside),
-        flushed=sum(v != 0 and b == 0 for v, b in zip(values, back, strict=True)),
-        max_abs_error=float(worst),
-        max_rel_error=math.inf if max(ratios, default=0) > 1e308 else float(max(ratios, default=0)),
-        sqnr_db=sqnr,
+        format=fmt.name, scale=scale, elements=x.size, nan=sum(map(math.isnan, specials)),
+        inf=sum(map(math.isinf, specials)), saturated=sum(is_beyond(number, fmt, scaled) for number in inside),
+        flushed=sum(v != 0 and b == 0 for v, b in zip(values, back, strict=True)), max_abs_error=float(worst),
+        max_rel_error=math.inf if max(ratios, default=0) > 1e308 else float(max(ratios, default=0)), sqnr_db=sqnr,
         bytes_before=math.ceil(x.size * lp.as_format(x.dtype).bits / 8),
         bytes_after=math.ceil(x.size * fmt.bits / 8),
-    )
+    )  # fmt: skip
 
 
 def log10(number: Fraction) -> float:
@@ -170,28 +166,10 @@ def test_wide_integers_are_rounded_once_and_errors_exact() -> None:
         assert measure(x, x.dtype).max_abs_error == 0
 
 
-def test_a_scale_stays_between_the_ends_of_float32() -> None:
-    largest = (2 - 2.0**-23) * 2.0**127
-    for x, scale in (([1e300], largest), ([1e-300], 2.0**-149), ([0.0] * 3, 1.0), ([np.nan, np.inf], 1.0)):
-        assert measure(np.array(x), "int4", scaled=True).scale == scale
-
-
 @pytest.mark.parametrize("name", ARRAYS)
 def test_the_scale_is_that_of_absmax_scale(name: str) -> None:
     for to in ("int8", "float8_e4m3fn", "float4_e2m1fn"):
         assert measure(ARRAYS[name], to, scaled=True).scale == lp.absmax_scale(ARRAYS[name], to).item()
-
-
-def test_nothing_to_measure() -> None:
-    for x in (np.zeros((0, 3), np.float32), np.full(3, np.nan)):
-        found = measure(x, "int4", scaled=True)
-        assert (found.max_abs_error, found.max_rel_error, found.saturated, found.flushed) == (0, 0, 0, 0)
-        assert math.isnan(found.sqnr_db)
-
-
-def test_a_finite_element_that_becomes_inf() -> None:
-    found = measure(np.array([1.0, 1e6]), "float16")
-    assert (found.saturated, found.max_abs_error, found.sqnr_db) == (1, math.inf, -math.inf)
 
 
 def test_codes() -> None:
