@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.checkpoint_files import TENSORS, everything, leftovers, save, stored_bytes
-from support.command_line import fail, run
+from support.command_line import fail, run, usage_error
 
 import lowprec as lp
 from lowprec.checkpoints import convert
@@ -77,8 +77,7 @@ def test_every_option_reaches_the_conversion() -> None:
 
 @pytest.mark.parametrize(
     ("command", "text"),
-    [("convert no y --to int8", "no: No such file or directory"),
-     ("convert x.safetensors y.safetensors --to e4m3", "--to must be a format's name"),
+    [("convert x.safetensors y.safetensors --to e4m3", "--to must be a format's name"),
      ("convert x.safetensors y.safetensors --to nvfp4",
       "--to must be a format; got 'nvfp4'; did you mean --recipe nvfp4a16 or comfy-nvfp4 or modelopt-nvfp4 or "
       "float4_e2m1fn with a --scale?"),
@@ -95,13 +94,9 @@ def test_every_option_reaches_the_conversion() -> None:
      ("convert x.safetensors y.safetensors --to float16 --report no/r.json", "no/r.json: must be a file in an"),
      ("convert x.safetensors y.safetensors --to float16 --report y.safetensors", "a report must not be y.safetensors"),
      ("convert x.safetensors y.safetensors --to int8 --scale-format int8", "--scale-format must be one of"),
-     ("inspect no", "no: No such file or directory"), ("inspect .", ".: No such|holds no|x"),
      ("inspect x.safetensors --from int4", "--from is for .npy and .npz")],
 )  # fmt: skip
 def test_errors(command: str, text: str) -> None:
-    if command == "inspect .":
-        Path("x.safetensors").unlink()
-        text = ".: holds no safetensors file"
     assert text in fail(*command.split())
 
 
@@ -118,11 +113,8 @@ def test_errors(command: str, text: str) -> None:
      ("convert a b --to int8 --threads x", "--threads: invalid int value: 'x'"),
      ("convert a b c --to int8", "unrecognized arguments: c")],
 )  # fmt: skip
-def test_usage(command: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(command.split())
-    assert caught.value.code == 2
-    error = capsys.readouterr().err
+def test_usage(command: str, text: str) -> None:
+    error = usage_error(*command.split())
     assert error.startswith("usage: lowprec")
     assert text in error.splitlines()[-1]
 
@@ -220,13 +212,8 @@ def test_sizes() -> None:
     assert [parse_size(text) for text in (5, "5", "1K", "256M", "2GiB", "1TB")] == [
         5, 5, 1024, 256 << 20, 2 << 30, 1 << 40,
     ]  # fmt: skip
-    assert [size_text(n) for n in (0, 1023, 1024, 3 << 29, 5 << 40)] == [
-        "0 B",
-        "1023 B",
-        "1.0 KiB",
-        "1.5 GiB",
-        "5.0 TiB",
-    ]
+    sizes = {0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 3 << 29: "1.5 GiB", 5 << 40: "5.0 TiB"}
+    assert {n: size_text(n) for n in sizes} == sizes
     for text in ("", "M", "1.5G", "-1", "1E", True):
         with pytest.raises(ValueError, match="`max_memory` must be a number of bytes such as 256M"):
             parse_size(text)

@@ -15,11 +15,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.command_line import fail, listing, run
+from support.command_line import call, fail, listing, run, usage_error
+from support.safetensors_writer import save_file
 
 import lowprec as lp
-from lowprec.cli import demo, main
-from lowprec.cli import demo as synthetic_model
+from lowprec.cli import demo
 
 RECIPES = ["fp8-dynamic", "mxfp4a16", "nvfp4a16", "w4a16-g32"]
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -56,6 +56,7 @@ def row_of(text: str, name: str) -> list[str]:
 
 
 def test_the_figures_are_those_of_the_files(temporary: Path) -> None:
+    """As text, and as JSON."""
     text = run("demo", "--size", "1M", "--keep", "kept")
     original = Path("kept/original")
     assert sorted(os.listdir("kept")) == sorted([*RECIPES, "original"])
@@ -66,29 +67,24 @@ def test_the_figures_are_those_of_the_files(temporary: Path) -> None:
     assert copy[-7:-4] == ["16.00", f"{nbytes_in(original) / MIB:.1f}", "MiB"]
     elements = sum(float64_of(original, name).size for name in LINEAR)
     stored = {one.name: one.nbytes for one in lp.checkpoints.inspect(original)}
-    for name in RECIPES:
-        bits, size, unit, ratio, sqnr, *_, times = row_of(text, name)
-        output = Path("kept", name)
-        nbytes = nbytes_in(output)
-        assert (size, unit) == (f"{nbytes / 1024:.1f}", "KiB")
+    result = json.loads(run("demo", "--size", "1M", "--json", "--keep", "again"))
+    assert (result["source"], result["rounds"], result["bytes"]) == (None, 3, nbytes_in(original))
+    assert [one["name"] for one in result["conversions"]] == RECIPES
+    for one in result["conversions"]:
+        bits, size, unit, ratio, sqnr, *_, times = row_of(text, one["name"])
+        output = Path("kept", one["name"])
+        nbytes, exact = nbytes_in(output), sqnr_of(original, output, LINEAR)
+        assert (size, unit, one["bytes"]) == (f"{nbytes / 1024:.1f}", "KiB", nbytes)
         assert ratio == f"{nbytes / nbytes_in(original):.2f}"
-        assert float(sqnr) == pytest.approx(sqnr_of(original, output, LINEAR), abs=0.011)
+        assert float(sqnr) == pytest.approx(exact, abs=0.011)
+        assert one["sqnr_db"] == pytest.approx(exact, abs=0.01)
         made = sum(one.nbytes for one in lp.checkpoints.inspect(output) if one.name not in stored.keys() - {*LINEAR})
         assert bits == f"{8 * made / elements:.2f}"
         assert float(times) > 0
-    assert all(len(line) <= 100 or str(temporary.parent)[:20] in line for line in text.splitlines())
-    assert text.isascii()
-
-
-def test_json_has_the_same() -> None:
-    result = json.loads(run("demo", "--size", "1M", "--json", "--keep", "kept"))
-    assert (result["source"], result["rounds"], result["bytes"]) == (None, 3, nbytes_in(Path("kept/original")))
-    assert [one["name"] for one in result["conversions"]] == RECIPES
-    for one in result["conversions"]:
-        assert one["bytes"] == nbytes_in(Path(one["output"]))
         assert one["seconds_ratio"] == one["seconds"] / result["copy_seconds"]
         assert (one["converted"], one["tensors"], one["options"]) == (14, 21, {"recipe": one["name"]})
-        assert one["sqnr_db"] == pytest.approx(sqnr_of(Path("kept/original"), Path(one["output"]), LINEAR), abs=0.01)
+    assert all(len(line) <= 100 or str(temporary.parent)[:20] in line for line in text.splitlines())
+    assert text.isascii()
 
 
 def test_medians_of_turns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,16 +138,14 @@ def _save_gguf(path: str, x: Any) -> None:
     write(Path(path), {"blk.0.ffn_up.weight": x})
 
 
-def _save_safetensors(path: str, x: Any) -> None:
-    fields = {"w": {"dtype": "F32", "shape": x.shape, "data_offsets": [0, x.nbytes]}}
-    text = json.dumps(fields).encode()
-    Path(path).write_bytes(len(text).to_bytes(8, "little") + text + x.tobytes())
-
-
 PATHS = {
     "x.npy": (np.save, ["bf16", "fp8", "int8-g32", "mxfp8-g32"], "npz"),
     "x.npz": (lambda path, x: np.savez(path, w=x), ["bf16", "fp8", "int8-g32", "mxfp8-g32"], "npz"),
-    "x.safetensors": (_save_safetensors, ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"], "safetensors"),
+    "x.safetensors": (
+        lambda path, x: save_file({"w": x}, path),
+        ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"],
+        "safetensors",
+    ),
     "x.onnx": (_save_onnx, ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"], "onnx"),
     "x.gguf": (_save_gguf, ["q8_0", "mxfp4", "q4_0"], "gguf"),
 }
@@ -187,15 +181,17 @@ def test_a_large_checkpoint_is_converted_once(monkeypatch: pytest.MonkeyPatch) -
     assert styles == [None] * 4 + ["auto"] * 4
 
 
-def test_links_out_of_a_folder() -> None:
+def test_links_and_folders_in_a_folder() -> None:
     Path("blobs").mkdir()
-    synthetic_model.write_model(Path("blobs"), 128)
-    Path("model").mkdir()
+    demo.write_model(Path("blobs"), 128)
+    Path("model/notes/old").mkdir(parents=True)
+    Path("model/notes/old/first.txt").write_text("nothing")
     for name in ("model.safetensors", "config.json"):
         Path("model", name).symlink_to(Path("../blobs", name))
     assert fail("demo", "model").endswith("outside of the folder; say --follow-links")
     result = json.loads(run("demo", "model", "--follow-links", "--json"))
-    assert (len(result["conversions"]), result["bytes"]) == (4, nbytes_in(Path("blobs")))
+    assert (len(result["conversions"]), result["bytes"]) == (4, nbytes_in(Path("blobs")) + len("nothing"))
+    assert result["copy_seconds"] > 0
 
 
 def test_no_folder_for_temporary_files(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,10 +204,8 @@ def test_no_folder_for_temporary_files(temporary: Path, monkeypatch: pytest.Monk
 def test_what_does_not_apply_is_listed() -> None:
     """Rows of 80 columns have no groups of 32."""
     x = np.random.RandomState(1).standard_normal((8, 80)).astype(ml_dtypes.bfloat16)
-    fields = {"m.0.up_proj.weight": {"dtype": "BF16", "shape": x.shape, "data_offsets": [0, x.nbytes]}}
-    text = json.dumps(fields).encode()
     Path("model").mkdir()
-    Path("model/model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + x.tobytes())
+    save_file({"m.0.up_proj.weight": x}, Path("model/model.safetensors"))
     Path("model/config.json").write_text('{"model_type": "llama"}')
     lines = run("demo", "model").splitlines()
     assert [line.split()[0] for line in lines[6:8]] == ["fp8-dynamic", "nvfp4a16"]
@@ -222,7 +216,7 @@ def test_what_does_not_apply_is_listed() -> None:
     assert printed.count("left out ") == 2
 
 
-def test_values_that_a_recipe_refuses(temporary: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_that_a_recipe_refuses(temporary: Path) -> None:
     run("demo", "--size", "1M", "--keep", "kept")
     path = Path("kept/original/model.safetensors")
     content = path.read_bytes()
@@ -230,9 +224,8 @@ def test_values_that_a_recipe_refuses(temporary: Path, capsys: pytest.CaptureFix
     at = len(content) - max(one["data_offsets"][1] for one in header.values() if "data_offsets" in one)
     at += header[LINEAR[3]]["data_offsets"][0]
     path.write_bytes(content[:at] + b"\xc0\x7f" + content[at + 2 :])  # a NaN
-    capsys.readouterr()
-    assert main(["demo", str(path)]) == 1
-    error = capsys.readouterr().err
+    status, _, error = call("demo", str(path))
+    assert status == 1
     assert error.startswith(f"lowprec: {path}: no conversion of the demo applies; w4a16-g32: '{LINEAR[3]}': has a NaN")
     assert error.count("\n") == 1
     assert os.listdir(temporary) == []
@@ -256,17 +249,14 @@ def test_bad_arguments() -> None:
     message = "kept/original/new: must lie outside of kept/original"
     assert fail("demo", "kept/original", "--keep", "kept/original/new") == message
     for arguments in (["n.npz", "--size", "1M"], ["--size", "many"]):
-        with pytest.raises(SystemExit) as caught:
-            main(["demo", *arguments])
-        assert caught.value.code == 2
+        usage_error("demo", *arguments)
 
 
 @pytest.mark.parametrize("keep", [[], ["--keep", "kept"]], ids=["removed", "kept"])
 @pytest.mark.parametrize("path", [[], ["x.npz"]], ids=["synthetic", "path"])
 def test_ctrl_c_leaves_nothing(
-    keep: list[str], path: list[str], temporary: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    keep: list[str], path: list[str], temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     np.savez("x.npz", w=np.ones((64, 64), np.float32))
     before, calls = listing(), list[Path]()
     converting = demo.convert
@@ -279,8 +269,7 @@ def test_ctrl_c_leaves_nothing(
         return report
 
     monkeypatch.setattr(demo, "convert", convert)
-    assert main(["demo", *(path or ["--size", "1M"]), *keep]) == 130
-    assert capsys.readouterr().err == "lowprec: interrupted\n"
+    assert call("demo", *(path or ["--size", "1M"]), *keep)[::2] == (130, "lowprec: interrupted\n")
     assert len(calls) == 10
     assert listing() == before
     assert os.listdir(temporary) == []
@@ -328,16 +317,6 @@ def test_an_output_that_is_larger_than_the_checkpoint() -> None:
     assert sizes["bf16.npz"] > 1.5 * Path("y.npz").stat().st_size
     assert room_of(text) == pytest.approx(sum(sizes.values()) / 1024, abs=1)  # kept, all of them
     assert room_of(run("demo", "y.npz")) == pytest.approx(sizes["bf16.npz"] / 1024, abs=1)
-
-
-def test_folders_in_folders_are_copied() -> None:
-    Path("model/notes/old").mkdir(parents=True)
-    demo.write_model(Path("model"), 128)
-    Path("model/notes/old/first.txt").write_text("nothing")
-    weights, files = Path("model/model.safetensors"), [path for path in Path("model").rglob("*") if path.is_file()]
-    result = json.loads(run("demo", "model", "--json"))
-    assert result["bytes"] == sum(path.stat().st_size for path in files) > weights.stat().st_size
-    assert result["copy_seconds"] > 0
 
 
 LIMITED = """

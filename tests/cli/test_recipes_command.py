@@ -10,11 +10,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.checkpoint_files import parse, save
-from support.command_line import run
+from support.command_line import fail, run
 
 import lowprec as lp
 from lowprec.checkpoints.recipes import CHANGES, RECIPES
-from lowprec.cli import main
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
@@ -126,8 +125,7 @@ def test_gguf() -> None:
         assert "formula     scale  = " in out
 
 
-def test_no_such_recipe(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["recipes", "fp9"]) == 1
-    err = capsys.readouterr().err
-    assert err.startswith("lowprec: `NAME` must be one of fp8-dynamic, ")
-    assert err.endswith("got 'fp9'\n")
+def test_no_such_recipe() -> None:
+    err = fail("recipes", "fp9")
+    assert err.startswith("`NAME` must be one of fp8-dynamic, ")
+    assert err.endswith("got 'fp9'")

@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from lowprec.cli import main
 
@@ -41,6 +42,15 @@ def fail(*arguments: str) -> str:
     assert len(err) < 300
     assert listing() == before
     return err[9:-1]
+
+
+def usage_error(*arguments: str) -> str:
+    """Return what a command that argparse refuses prints on standard error; it prints nothing else."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert (caught.value.code, out.getvalue()) == (2, "")
+    return err.getvalue()
 
 
 def listing() -> dict[str, tuple[int, bytes]]:
