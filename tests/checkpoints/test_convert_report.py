@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 from support.checkpoint_files import everything, leftovers, save, values
-from support.command_line import fail, run
+from support.command_line import call, fail, run
 from support.optional import optional
 from support.quantized_checkpoints import LAYOUTS, SHARDS, write_folder
-
-from lowprec.cli import main
 
 onnx: Any = optional("onnx")
 helper: Any = optional("onnx:helper")
@@ -106,9 +104,7 @@ def test_a_report_replaces_a_report() -> None:
     assert leftovers(Path()) == []
 
 
-def test_an_old_report_stays_where_the_conversion_fails(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_old_report_stays_where_the_conversion_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     run(*CONVERT, "--report", "r.json")
     before = everything(Path())
     fail(*CONVERT, "--report", "r.json")  # y.safetensors exists
@@ -122,15 +118,13 @@ def test_an_old_report_stays_where_the_conversion_fails(
 
     monkeypatch.setattr("os.replace", refuse)
     old = Path("r.json").read_bytes()
-    assert main((*CONVERT, "--overwrite", "--report", "r.json")) == 1
-    assert capsys.readouterr().err == "lowprec: r.json: cannot be written; No space left on device\n"
+    status, _, err = call(*CONVERT, "--overwrite", "--report", "r.json")
+    assert (status, err) == (1, "lowprec: r.json: cannot be written; No space left on device\n")
     assert Path("r.json").read_bytes() == old
     assert leftovers(Path()) == []
 
 
-def test_what_comes_meanwhile_is_not_replaced(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_comes_meanwhile_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     from lowprec.checkpoints.conversion_report import Report
 
     text = Report.as_text
@@ -140,17 +134,12 @@ def test_what_comes_meanwhile_is_not_replaced(
         return text(self, verbose=verbose)
 
     monkeypatch.setattr(Report, "as_text", as_text)
-    assert main((*CONVERT, "--report", "r.json")) == 1
-    assert "is no report of a conversion" in capsys.readouterr().err
+    assert "is no report of a conversion" in call(*CONVERT, "--report", "r.json")[2]
     assert Path("r.json").read_text() == "mine"
 
 
 def test_a_pipe_is_written_to() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "lowprec", *CONVERT, "--report", "/dev/stdout"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert json.loads(done.stdout[done.stdout.index("{\n") :])["to"] == "float16"
+    command = [sys.executable, "-m", "lowprec", *CONVERT, "--report", "/dev/stdout"]
+    out = subprocess.check_output(command, text=True)
+    assert json.loads(out[out.index("{\n") :])["to"] == "float16"
     assert leftovers(Path()) == []

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import leftovers, values
+from support.checkpoint_files import values
+from support.command_line import fail, run
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect, read_array
@@ -20,7 +20,6 @@ from lowprec.checkpoints.execution import runners
 from lowprec.checkpoints.execution.worker import OutputPosition, Task, TaskResult
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.operations.copy import Copy
-from lowprec.cli import main
 from lowprec.loss.error_stats import ErrorStats
 
 X = values((40, 50), 7)
@@ -87,35 +86,16 @@ def broken(path: Path, method: int) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("working_folder")
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(
-    "command",
-    [["convert", "x.npz", "y.npz", "--to", "float8_e4m3fn", "--progress", "none"], ["inspect", "x.npz", "--stats"]],
-)
-def test_a_broken_member(
-    method: str, command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_broken_member(method: str) -> None:
+    """`loss` leaves it out."""
     broken(Path("x.npz"), METHODS[method])
-    assert main(command) == 1
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith(("lowprec: x.npz: cannot be read; ", "lowprec: x.npz: must be a readable .npz archive; "))
-    assert err.count("\n") == 1
-    assert method != "stored" or "Bad CRC-32 for file 'bad.npy'" in err
-    assert os.listdir() == ["x.npz"]
-    assert leftovers(tmp_path) == []
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_loss_leaves_a_broken_member_out(
-    method: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    broken(Path("x.npz"), METHODS[method])
-    assert main(["loss", "x.npz", "--to", "int8"]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
+    for command in ("convert x.npz y.npz --to float8_e4m3fn --progress none", "inspect x.npz --stats"):
+        why = fail(*command.split())
+        assert why.startswith(("x.npz: cannot be read; ", "x.npz: must be a readable .npz archive; "))
+        assert method != "stored" or "Bad CRC-32 for file 'bad.npy'" in why
+    out = run("loss", "x.npz", "--to", "int8")
     assert "x.npz:good: float32 (3,), 12 bytes" in out
     assert out.splitlines()[-1].startswith("x.npz:bad: left out; ")
 
@@ -131,39 +111,38 @@ def test_the_reason_for_a_broken_member_is_cut(tmp_path: Path) -> None:
     assert why == "File name in directory '" + "a" * 136
 
 
-def test_an_lzma_dictionary_beyond_the_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def by_lzma(at: int, content: bytes) -> None:
+    """Write an archive, with other bytes at a place after the name in the header of its member."""
+    np.save("w.npy", X)
+    with zipfile.ZipFile("x.npz", "w", zipfile.ZIP_LZMA) as archive:
+        archive.write("w.npy", "w.npy")
+    changed = bytearray(Path("x.npz").read_bytes())
+    place = 30 + len("w.npy") + at
+    changed[place : place + len(content)] = content
+    Path("x.npz").write_bytes(changed)
+
+
+@pytest.mark.usefixtures("working_folder")
+@pytest.mark.parametrize(("nbytes", "accepted"), [(1 << 26, True), ((1 << 26) + 1, False), (0xFFFFFFFF, False)])
+def test_an_lzma_dictionary_beyond_the_memory(nbytes: int, accepted: bool) -> None:
     """A few bytes of a file may ask for 4 GiB."""
-    path = tmp_path / "x.npz"
-    np.save(tmp_path / "w.npy", X)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
-        archive.write(tmp_path / "w.npy", "w.npy")
-    content = bytearray(path.read_bytes())
-    asked = slice(30 + len("w.npy") + 5, 30 + len("w.npy") + 9)
-    for nbytes, accepted in ((1 << 26, True), ((1 << 26) + 1, False), (0xFFFFFFFF, False)):
-        content[asked] = nbytes.to_bytes(4, "little")
-        path.write_bytes(content)
-        assert main(["inspect", str(path)]) == (not accepted)
-        error = f"member 'w.npy' asks for an LZMA dictionary of {nbytes} bytes, more than 67108864"
-        said = f"lowprec: {path}: must be a readable .npz archive; {error}\n"
-        assert capsys.readouterr().err == ("" if accepted else said)
-        if accepted:
-            assert read_array(path)[0].tobytes() == X.tobytes()
-        else:
-            with pytest.raises(FileError, match=f"{path}: its array 'w' cannot be read; {error}$"):
-                read_array(path)
+    by_lzma(5, nbytes.to_bytes(4, "little"))
+    if accepted:
+        run("inspect", "x.npz")
+        assert read_array("x.npz")[0].tobytes() == X.tobytes()
+        return
+    error = f"member 'w.npy' asks for an LZMA dictionary of {nbytes} bytes, more than 67108864"
+    assert fail("inspect", "x.npz") == f"x.npz: must be a readable .npz archive; {error}"
+    with pytest.raises(FileError, match=f"x.npz: its array 'w' cannot be read; {error}$"):
+        read_array("x.npz")
 
 
-def test_a_broken_lzma_header(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("working_folder")
+def test_a_broken_lzma_header() -> None:
     """What describes the packing, before the packed bytes, is read with the .npy header."""
-    np.save(tmp_path / "bad.npy", X)
-    with zipfile.ZipFile(tmp_path / "x.npz", "w", zipfile.ZIP_LZMA) as archive:
-        archive.write(tmp_path / "bad.npy", "bad.npy")
-    content = bytearray((tmp_path / "x.npz").read_bytes())
-    content[30 + len("bad.npy") + 4] = 0xFF  # lc, lp and pb, which must be below 225 together
-    (tmp_path / "x.npz").write_bytes(content)
-    for command, *options in (["inspect"], ["convert", str(tmp_path / "y.npz"), "--to", "float16"]):
-        assert main([command, str(tmp_path / "x.npz"), *options]) == 1
-        assert capsys.readouterr().err.startswith(f"lowprec: {tmp_path / 'x.npz'}: must be a readable .npz archive; ")
+    by_lzma(4, b"\xff")  # lc, lp and pb, which must be below 225 together
+    for command in ("inspect x.npz", "convert x.npz y.npz --to float16"):
+        assert fail(*command.split()).startswith("x.npz: must be a readable .npz archive; ")
 
 
 def test_a_member_that_is_not_named_as_an_array(tmp_path: Path) -> None:

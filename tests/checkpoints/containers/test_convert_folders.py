@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.checkpoint_files import everything, leftovers, save, stored_bytes, values
-from support.command_line import fail, run
+from support.command_line import call, fail, run
 from support.sharded_checkpoint import INDEX, SHARD, SHARDS, checkpoint
 from support.typed_tensors import BF16, F8, read_tensors, write_model, write_tensors
 
@@ -19,7 +19,6 @@ import lowprec as lp
 from lowprec.checkpoints import check, convert, inspect
 from lowprec.checkpoints.containers.no_checkpoint import missing_parts, part_name
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.cli import main
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
@@ -192,9 +191,7 @@ def commands(path: str, *options: str) -> list[list[str]]:
     ("left_out", "text"),
     [((SECOND,), f"{SECOND} is missing"), ((FIRST, THIRD), f"{FIRST} and {THIRD} are missing")],
 )  # fmt: skip
-def test_a_folder_without_an_index_parts(
-    left_out: tuple[str, ...], text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_without_an_index_parts(left_out: tuple[str, ...], text: str) -> None:
     model(*left_out, index=False)
     said = f"m: {text}; --part takes the shards that are there"
     for command in commands("m")[:2]:
@@ -202,8 +199,8 @@ def test_a_folder_without_an_index_parts(
     with pytest.raises(FileError, match=text):
         lp.checkpoints.open("m")
     assert [str(one) for one in check("m")] == [f"error: {said.replace('--part', '`part`')}"]
-    assert main(["check", "m"]) == 1
-    assert capsys.readouterr().out.splitlines()[0] == f"error: {said}"
+    status, out, _ = call("check", "m")
+    assert (status, out.splitlines()[0]) == (1, f"error: {said}")
 
 
 def test_an_index_that_names_missing_shards() -> None:
@@ -333,12 +330,12 @@ def test_another_layout_needs_the_scales_too() -> None:
 @pytest.mark.parametrize("value", [2, "yes", None])
 def test_the_parameter(value: Any) -> None:
     path = write_tensors(Path("x.safetensors"), {"w": np.ones(4, np.float32)})
-    for call in (
+    for take in (
         lambda: convert(path, "y.safetensors", to="float16", part=value), lambda: inspect(path, part=value),
         lambda: check(path, part=value), lambda: lp.checkpoints.open(path, part=value),
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError), match="`part` must be"):
-            call()
+            take()
     convert(path, "y.safetensors", to="float16", part=True)
 
 
