@@ -86,6 +86,17 @@ def test_small_tensors_leave_all_threads(tmp_path: Path, chosen: list[tuple[int,
     assert chosen == [(16, (160 << 20) // 64)]
 
 
+def test_pieces_get_smaller_where_tensors_are_many(
+    tmp_path: Path, chosen: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversion, "PER_TENSOR", 1 << 20)
+    source = write_tensors(tmp_path / "x.safetensors", {f"t{i}": np.zeros(1, np.uint8) for i in range(190)})
+    convert(source, tmp_path / "y.safetensors", to="int8", raw=True, threads=4, max_memory="256M")
+    assert chosen == [(4, (18 << 20) // 16)]
+    with pytest.raises(ValueError, match="`max_memory` must be at least 240M; got 250609664 bytes"):
+        convert(source, tmp_path / "z.safetensors", to="int8", raw=True, max_memory=(239 << 20))
+
+
 @pytest.mark.parametrize(
     ("x", "expected"),
     [(np.ones(400_001, np.float32), b"\x22" * 200_000 + b"\x02"), (np.ones(1_600_001, np.int8), b"\x01" * 1_600_001)],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import shutil
 from pathlib import Path
 
 import ml_dtypes
@@ -84,11 +85,14 @@ def is_dequantized(checkpoint: Checkpoint, folder: Path) -> bool:
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_no_pattern_parts_them(name: str) -> None:
-    """Every one and every two tensors alone: an error, or all that is quantized stays as it was, or is dequantized."""
+    """Every one and every two tensors alone, of ordinary ones one or two.
+
+    It is an error, or all that is quantized stays as it was, or is dequantized.
+    """
     checkpoint = LAYOUTS[name]
     source = write_folder(Path("in"), checkpoint)
     before = tensors_in(source)
-    names = list(tensors_of(checkpoint))
+    names = [*checkpoint.quantized, *checkpoint.ordinary[:1], ORDINARY[0]]
     refused = set()
     for chosen in [*itertools.combinations(names, 1), *itertools.combinations(names, 2)]:
         try:
@@ -103,9 +107,7 @@ def test_no_pattern_parts_them(name: str) -> None:
         else:
             assert {name: after[name] for name in checkpoint.quantized} == {n: before[n] for n in checkpoint.quantized}
             assert Path("out", "config.json").read_bytes() == (source / "config.json").read_bytes()
-        for path in sorted(Path("out").iterdir()):
-            path.unlink()
-        Path("out").rmdir()
+        shutil.rmtree("out")
     floats = {name for name, (type_name, _) in checkpoint.quantized.items() if type_name in FLOATS}
     assert refused == floats - ({checkpoint.codes} if name in READ else set())
 

@@ -18,8 +18,6 @@ LINEAR = [
 ]
 """The linear layers of a layer of Llama."""
 
-MIB = 1 << 20
-
 
 def test_the_synthetic_checkpoint_is_a_llama(tmp_path: Path) -> None:
     for name in ("one", "two"):
@@ -40,15 +38,8 @@ def test_the_synthetic_checkpoint_is_a_llama(tmp_path: Path) -> None:
     assert config["num_attention_heads"] * config["head_dim"] == width
     shapes = [(width, width), (keys, width), (keys, width), (width, width), (inner, width), (inner, width)]
     assert [entries[name].shape for name in linear] == [*shapes, (width, inner)] * 2
+    assert [demo.width_of(size << 20) for size in (1, 4, 64, 1024)] == [128, 256, 1024, 4096]
     assert entries["lm_head.weight"].shape == entries[ends[0]].shape == (config["vocab_size"], width)
-
-
-def test_the_sizes_of_synthetic_checkpoints() -> None:
-    """64 MiB is a width of 1024: 2 (2 1024^2 + 2 1024 256 + 3 1024 3584) + 2 3072 1024 weights of 2 bytes; norms."""
-    assert demo.width_of(64 * MIB) == 1024
-    assert demo.nbytes_of(1024) == 2 * (2 * (2 * 1024**2 + 2 * 1024 * 256 + 3 * 1024 * 3584) + 6 * 1024**2
-                                                   + 5 * 1024)  # fmt: skip
-    assert [demo.width_of(size) for size in (MIB, 4 * MIB - 1, 4 * MIB, 1024 * MIB)] == [128, 128, 256, 4096]
 
 
 def test_weights_have_heavy_tails_and_outlier_channels(tmp_path: Path) -> None:

@@ -11,16 +11,9 @@ import pytest
 from support.checkpoint_files import values
 from support.command_line import fail, run
 
-import lowprec as lp
 from lowprec.checkpoints import convert, inspect, read_array
-from lowprec.checkpoints.chunks import Chunk
 from lowprec.checkpoints.containers.array_files import read_members
-from lowprec.checkpoints.containers.container import ArchiveMember, StoredTensor
-from lowprec.checkpoints.execution import runners
-from lowprec.checkpoints.execution.worker import OutputPosition, Task, TaskResult
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.operations.copy import Copy
-from lowprec.loss.error_stats import ErrorStats
 
 X = values((40, 50), 7)
 METHODS = {
@@ -54,21 +47,6 @@ def test_a_worker_reads_the_directory_once(threads: int, tmp_path: Path, opened:
     assert len(opened) == 2
     with np.load(tmp_path / "y.npz") as y:
         assert {name: y[name].tolist() for name in y.files} == {f"t{index}": [index] * 3 for index in range(60)}
-
-
-def test_tasks_of_few_pieces_travel_together() -> None:
-    """A worker of Dask's opens its files anew for each bundle."""
-    stored = StoredTensor("w", (1,), lp.formats["float32"], "<f4", ArchiveMember(Path("x.npz"), 0, 128, 4))
-    lengths = [1] * 70 + [40] + [20, 20]
-    tasks = [
-        Task(number, Copy(stored), (Chunk(0, (1, 1, 1), 0),) * length, (OutputPosition(Path("y.npz"), 0),))
-        for number, length in enumerate(lengths)
-    ]
-    bundles = list(runners._bundles(iter(tasks), 32))
-    assert [len(bundle) for bundle in bundles] == [32, 32, 6, 1, 1, 1]
-    assert [task.number for bundle in bundles for task in bundle] == list(range(73))
-    done = runners._execute(lambda worker, task: TaskResult(task.number, ErrorStats(), [], 0, 0.0), bundles[2])
-    assert [one.number for one in done] == [64, 65, 66, 67, 68, 69]
 
 
 def broken(path: Path, method: int) -> Path:

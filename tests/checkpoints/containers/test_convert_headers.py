@@ -131,25 +131,6 @@ def test_tensors_that_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         inspect(tmp_path / "x.onnx", max_memory="100M")
 
 
-def test_pieces_get_smaller_where_tensors_are_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lowprec.checkpoints import conversion
-
-    seen: list[tuple[int, int]] = []
-    original = conversion.choose_chunks
-
-    def choose_chunks(*arguments: Any) -> tuple[int, int]:
-        seen.append(original(*arguments))
-        return seen[-1]
-
-    monkeypatch.setattr(conversion, "choose_chunks", choose_chunks)
-    monkeypatch.setattr(conversion, "PER_TENSOR", 1 << 20)
-    source = many(tmp_path / "x.safetensors", 190)
-    convert(source, tmp_path / "y.safetensors", to="int8", raw=True, threads=4, max_memory="256M")
-    assert seen == [(4, (18 << 20) // 16)]
-    with pytest.raises(ValueError, match="`max_memory` must be at least 240M; got 250609664 bytes"):
-        convert(source, tmp_path / "z.safetensors", to="int8", raw=True, max_memory=(239 << 20))
-
-
 MEASURED = """
 import resource, sys
 from pathlib import Path

@@ -64,23 +64,6 @@ def test_dequantized_to_the_bits_of_compressed_tensors(preset: str, tmp_path: Pa
     assert (finding.kind, finding.misread, finding.text.endswith(": 7 weights")) == ("layout", False, True)
 
 
-def test_every_byte_is_brought_to_the_disk_once(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request for the codes of a chunk and one for its scales, in however many parts they were written."""
-    asked: list[tuple[int, int]] = []
-    monkeypatch.setattr(
-        "lowprec.checkpoints.execution.worker.start_writing", lambda _, offset, nbytes: asked.append((offset, nbytes))
-    )
-    monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", 1)
-    report = convert(model, tmp_path / "out", recipe="w4a16", threads=1)
-    tensors = {name: content for name, (_, _, content) in tensors_of(tmp_path / "out").items()}
-    constant = [content for name, content in tensors.items() if name.endswith("_shape")]  # not from a chunk
-    assert sorted(nbytes for _, nbytes in asked) == sorted(
-        len(content) for content in tensors.values() if content not in constant
-    )
-    assert len(set(asked)) == len(asked)
-    assert report.total.bytes_after == sum(map(len, tensors.values()))
-
-
 def test_groups_of_32(model: Path, tmp_path: Path) -> None:
     """Scales are max / 7.5, rounded to bfloat16, and codes the rounded bfloat16 quotients plus 8."""
     convert(model, tmp_path / "out", recipe="w4a16-g32")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from support.scaled_weights import ONE, P, Q, codes, fp8, nvfp4, write_model
 from support.typed_tensors import F8, read_tensors, write_tensors
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.containers.container import StoredTensor
 from lowprec.checkpoints.files.errors import FileError
 
 MODELOPT, COMPRESSED = GOLDEN / "modelopt" / "NVFP4", GOLDEN / "NVFP4A16"
@@ -205,22 +203,6 @@ def test_a_list_of_modules_that_is_none(ignore: Any, tmp_path: Path) -> None:
     source = write_model(tmp_path / "x", nvfp4("modelopt"), ignore=ignore)
     with pytest.raises(FileError, match=r"config\.json: ignore must be a list of names of modules; got"):
         convert(source, tmp_path / "y", layout="compressed-tensors")
-
-
-def test_operations_travel_to_other_machines() -> None:
-    from lowprec.checkpoints.operations.copy import Constant
-    from lowprec.spec.formats import FLOAT32
-
-    (tensor,) = [one for one in stored(COMPRESSED) if one.name.endswith("o_proj.weight_global_scale")]
-    constant = Constant(tensor, "x", FLOAT32, (), b"\0" * 4)
-    assert pickle.loads(pickle.dumps(constant)) == constant
-    assert (list(constant.cut.chunks(1)), constant.nbytes, list(constant.constants(None))) == ([], 0, [(0, b"\0" * 4)])
-
-
-def stored(folder: Path) -> list[StoredTensor]:
-    from lowprec.checkpoints.containers.registry import open_container
-
-    return open_container(folder).tensors
 
 
 def test_the_command_and_a_dry_run(tmp_path: Path) -> None:
