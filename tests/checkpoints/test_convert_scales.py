@@ -80,7 +80,7 @@ def test_codes_and_scales(to: str, scale: str, fmt: Format, tmp_path: Path) -> N
     )  # fmt: skip
     row = lp.as_format(to)
     for name, x in X.items():
-        if name in why or name == "f8":
+        if name in why or name == "f8" or (scale == "block:1" and x.size > 400):
             continue
         shape, cut = groups(x, scale)
         codes = np.array([scale_of(one, row, fmt) for one in cut], fmt.code_dtype).reshape(shape)

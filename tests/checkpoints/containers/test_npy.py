@@ -224,16 +224,6 @@ def test_permissions(tmp_path: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-def test_links(tmp_path: Path) -> None:
-    (tmp_path / "far").mkdir()
-    link = tmp_path / "link.npz"
-    link.symlink_to("far/real.npz")
-    write(link, codes_of(INT4), INT4)
-    assert link.is_symlink()
-    assert os.listdir(tmp_path / "far") == ["real.npz"]
-    assert read(tmp_path / "far" / "real.npz")[1] is read(link)[1] is INT4
-
-
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("fmt", [UINT8, INT4], **BY_NAME)
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=["full", "Ctrl-C"])
