@@ -127,14 +127,9 @@ def test_deepseek(tmp_path: Path) -> None:
     assert configuration(tmp_path / "one")["torch_dtype"] == "bfloat16"
     assert configuration(tmp_path / "one")["quantization_config"]["ignore"] == ["lm_head"]
     written = tensors_of(tmp_path / "one")
-    assert {name: one[0] for name, one in written.items()} == {
-        w: "I8",
-        f"{P}.weight_scale": "BF16",
-        "lm_head.weight": "BF16",
-        "model.norm.weight": "F32",
-        "model.layers.0.self_attn.q_proj.weight": "I8",
-        "model.layers.0.self_attn.q_proj.weight_scale": "BF16",
-    }
+    q = "model.layers.0.self_attn.q_proj.weight"
+    types = {w: "I8", f"{P}.weight_scale": "BF16", "lm_head.weight": "BF16", "model.norm.weight": "F32", q: "I8"}
+    assert {name: one[0] for name, one in written.items()} == {**types, f"{q}_scale": "BF16"}
     x = tensors[w].astype(np.float32) * in_blocks(others[f"{w}_scale_inv"], (130, 256))
     x = x.astype(BF16).astype(np.float32)
     scale = (np.abs(x).max(axis=1, keepdims=True) / np.float32(127.5)).astype(BF16)
