@@ -184,6 +184,8 @@ CASES: dict[str, Callable[[], Case]] = {
        for end in ("_scale_inv", "_scales_inv")},
     "DeepSeek V4's FP4, 1 row": partial(deepseek_v4, 1), "DeepSeek V4's FP4": partial(deepseek_v4, 7),
     "gpt-oss": gpt_oss, "modelopt": modelopt,
+    "rows of modelopt": partial(scaled, random_codes((9, 48)), random_scales((9,)), lambda one: one[:, np.newaxis],
+                                {"quant_method": "modelopt", "quant_algo": "FP8_PER_CHANNEL_PER_TOKEN"}),
     **{f"blocks of modelopt, {shape}": partial(modelopt_blocks, shape) for shape in ((256, 384), (128, 128))},
     **{f"channels, {kind}, {dtype}": partial(
         scaled, codes, random_scales((12, 1), dtype), lambda one: one, ct(8, strategy="channel"))

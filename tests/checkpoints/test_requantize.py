@@ -24,7 +24,7 @@ from support.typed_tensors import (
     write_tensors,
 )
 
-from lowprec.checkpoints import convert
+from lowprec.checkpoints import check, convert
 from lowprec.checkpoints.files.errors import FileError
 
 Array = np.ndarray[Any, Any]
@@ -201,6 +201,7 @@ def test_a_single_file_says_itself_how_it_is_quantized(recipe: str, tmp_path: Pa
     convert(tmp_path / "out", tmp_path / "back", to="bfloat16")
     convert(tmp_path / "one.safetensors", tmp_path / "back.safetensors", to="bfloat16")
     assert tensors_of(tmp_path, "back.safetensors") == tensors_of(tmp_path / "back")
+    assert not [one for one in check(tmp_path / "one.safetensors") if one.misread]
     assert b"quantization_config" in (tmp_path / "one.safetensors").read_bytes()
     assert b"quantization_config" not in (tmp_path / "back.safetensors").read_bytes()
 

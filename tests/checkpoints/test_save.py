@@ -101,22 +101,6 @@ def test_numpy_reads_one_array() -> None:
     assert np.load("z.npy").dtype == np.int8
 
 
-def test_convert_takes_the_file() -> None:
-    save("x.npz", {"w": lp.cast(X, "bfloat16")})
-    lp.convert("x.npz", "y.npz", to="float32")
-    with open("y.npz") as checkpoint:
-        assert np.array_equal(checkpoint["w"], lp.cast(lp.cast(X, "bfloat16"), "float32"), equal_nan=True)
-
-
-def test_scales_by_their_names_are_applied() -> None:
-    scale = lp.absmax_scale(X[:1, :2], "int8")
-    codes = lp.quantize_linear(X[:1, :2], scale, axis=0, output_dtype="int8")
-    save("x.npz", {"w": codes, "w_scale": scale})
-    with open("x.npz") as checkpoint:
-        assert np.array_equal(checkpoint.read("w", to="float32"), lp.dequantize_linear(codes, scale, axis=0))
-        assert np.array_equal(checkpoint.read("w", raw=True), codes)
-
-
 @pytest.mark.parametrize("names", [["", "a b", "/", "é/ü", '"', "..", "x.npy"], []], ids=["any", "none"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_names_of_any_letters(kind: str, names: list[str]) -> None:

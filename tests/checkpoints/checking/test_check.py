@@ -65,13 +65,6 @@ def test_the_formats_of_mi300() -> None:
     assert "note: has FP8 of MI300; vLLM and SGLang expect F8_E4M3 there too" in [str(one) for one in check("out")]
 
 
-@pytest.mark.parametrize("recipe", ["fp8-block", "mxfp8", "w4a16"])
-def test_a_single_file_that_a_recipe_writes(recipe: str) -> None:
-    write_llama(Path("in"), llama(), llama_config(), shards=1)
-    lp.convert("in/model-00001-of-00001.safetensors", "out.safetensors", recipe=recipe)
-    assert not errors("out.safetensors")
-
-
 def test_what_is_dequantized() -> None:
     write(*deepseek())
     lp.convert("model", "plain", to="bfloat16")
@@ -447,19 +440,15 @@ def test_long_names() -> None:
 def test_no_description() -> None:
     """What `lowprec convert --to float8_e4m3fn --scale block:32` makes of a model: transformers loads it as garbage."""
     write_llama(Path("in"), llama(), llama_config())
-    lp.convert("in", "out", to="float8_e4m3fn", scale="block:32", include="*_proj.weight")
-    found = errors("out")
-    assert [one.kind for one in found] == ["configuration"]
-    assert "is lowprec FP8 in groups of 32 (and 6 more weights are quantized), and config.json has no" in found[0].text
-    Path("out/config.json").unlink()
-    assert not errors("out")
-
-
-def test_codes_that_only_lowprec_names() -> None:
-    write_llama(Path("in"), llama(), llama_config())
-    lp.convert("in", "out", to="int4", scale="block:32", include="*_proj.weight")
-    kinds = {one.kind for one in errors("out")}
-    assert kinds == {"configuration", "types"}
+    for to, kinds in (("float8_e4m3fn", {"configuration"}), ("int4", {"configuration", "types"})):
+        lp.convert("in", to, to=to, scale="block:32", include="*_proj.weight")
+        found = errors(to)
+        assert {one.kind for one in found} == kinds  # lowprec alone names codes of int4
+    text = "is lowprec FP8 in groups of 32 (and 6 more weights are quantized), and config.json has no"
+    (found,) = errors("float8_e4m3fn")
+    assert text in found.text
+    Path("float8_e4m3fn/config.json").unlink()
+    assert not errors("float8_e4m3fn")
 
 
 @pytest.mark.parametrize(

@@ -62,28 +62,6 @@ def test_nvfp4_is_dequantized_to_the_bits_of_modelopt(model: Path, tmp_path: Pat
         assert hashlib.sha256(unsigned.tobytes()).hexdigest()[:16] == expected
 
 
-@pytest.mark.parametrize("recipe", ["modelopt-fp8", "modelopt-fp8-dynamic"])
-def test_fp8_is_dequantized_to_codes_times_scales(recipe: str, model: Path, tmp_path: Path) -> None:
-    convert(model, tmp_path / "out", recipe=recipe)
-    convert(tmp_path / "out", tmp_path / "back", to="float32")
-    golden = tensors_of(GOLDEN / "modelopt" / FOLDERS[recipe])
-    for name in (name for name in golden if name.endswith("_proj.weight")):
-        _, shape, content = golden[name]
-        _, scale_shape, scale = golden[f"{name}_scale"]
-        values = np.frombuffer(content, "V1").view("u1").reshape(shape)
-        table = np.array([fp8_value(code) for code in range(256)], np.float32)
-        factors = np.frombuffer(scale, "<f4").reshape((*scale_shape, 1))
-        expected = table[values] * factors
-        assert tensors_of(tmp_path / "back")[name][2] == expected.tobytes()
-
-
-def fp8_value(code: int) -> float:
-    """Return the value of a code of float8_e4m3fn that is finite."""
-    exponent, mantissa = code >> 3 & 15, code & 7
-    magnitude = (8 + mantissa) * 2.0 ** (exponent - 10) if exponent else mantissa * 2.0**-9
-    return -magnitude if code & 128 else magnitude
-
-
 def test_what_it_means_for_inputs_is_said(model: Path, tmp_path: Path) -> None:
     remarks = {name: convert(model, tmp_path / name, recipe=name, dry_run=True).remarks for name in FOLDERS}
     assert "input_scale is 1" in remarks["modelopt-fp8"][0]
