@@ -125,21 +125,6 @@ def test_blocks_of_fortran_order(tmp_path: Path) -> None:
     assert {one.why for one in report.tensors} == {"its rows are not contiguous"}
 
 
-def test_losses_are_those_of_what_a_reader_gets(tmp_path: Path) -> None:
-    x = values((16, 64), 7)
-    source = save(tmp_path / "x.safetensors", {"w": x})
-    report = convert(source, tmp_path / "y.safetensors", to="int4", scale="axis:0").total
-    codes = np.frombuffer(stored_bytes(tmp_path / "y.safetensors", "w_scale"), np.float32)
-    y = lp.quantize_linear(x, codes, axis=0, output_dtype="int4")
-    back = np.asarray(lp.dequantize_linear(y, codes, axis=0)).astype(np.float64)
-    finite = np.isfinite(x)
-    wide, error = x[finite].astype(np.float64), np.abs(back[finite] - x[finite])
-    assert (report.nan, report.inf) == (int(np.isnan(x).sum()), int(np.isinf(x).sum()))
-    assert report.flushed == np.count_nonzero((wide != 0) & (back[finite] == 0))
-    assert report.max_abs_error == pytest.approx(error.max(), rel=1e-6)
-    assert report.sqnr_db == pytest.approx(10 * np.log10((wide**2).sum() / (error**2).sum()), abs=1e-4)
-
-
 def test_what_would_not_fit_in_memory(tmp_path: Path) -> None:
     source = save(tmp_path / "x.safetensors", {"w": np.ones((1_700_000, 1), np.float32)})
     with pytest.raises(FileError, match="'w': cannot be converted within `max_memory`"):

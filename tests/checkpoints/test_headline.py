@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import ml_dtypes
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 from support.checkpoint_files import raw_file
 from support.command_line import run
-from support.containers import SOURCES
 from support.golden import GOLDEN
 from support.typed_tensors import BF16, F8, read_tensors, write_model, write_tensors
 
@@ -96,10 +94,3 @@ def test_a_layout_that_is_broken() -> None:
     config = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
     write_model(Path("model"), {"a.safetensors": tensors}, config)
     assert "; cannot be dequantized: 'a.weight_scale_inv': has the shape [3, 3]" in headline("model")
-
-
-@pytest.mark.parametrize("kind", SOURCES)
-def test_every_container(kind: str) -> None:
-    source = SOURCES[kind][0](Path())
-    assert "float32" in headline(source)
-    assert isinstance(json.loads(run("inspect", str(source), "--json")), list)
