@@ -41,7 +41,7 @@ CT4 = {**CT, "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"n
 MODELOPT = {"quant_method": "modelopt", "quant_algo": "NVFP4"}
 
 
-def tensors(text: str, module: str = "") -> Tensors:
+def typed(text: str, module: str = "") -> Tensors:
     """Return tensors of a module by names, types and shapes: "weight F8_E4M3 4x8, bias F32"."""
     found: Tensors = {}
     for one in text.split(", "):
@@ -52,7 +52,7 @@ def tensors(text: str, module: str = "") -> Tensors:
 
 def layout(module: str, text: str, quantization: object = None, *ordinary: str, key: str = KEY) -> Checkpoint:
     """Return a checkpoint with a weight, the first of the tensors, and ordinary tensors of its module."""
-    quantized, others = tensors(text, module), tuple(f"{module}.{name}" if module else name for name in ordinary)
+    quantized, others = typed(text, module), tuple(f"{module}.{name}" if module else name for name in ordinary)
     return Checkpoint(next(iter(quantized)), quantized, quantization, others, key)
 
 
