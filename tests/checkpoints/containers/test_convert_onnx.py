@@ -34,21 +34,34 @@ C = np.full((16,), 2, np.float32)
 SHAPE = np.array([-1, 16])
 
 
+def _value(name: str, *shape: Any, of: int = TensorProto.FLOAT) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, of, shape)
+
+
+def _tensor(x: Array, name: str) -> onnx.TensorProto:
+    return numpy_helper.from_array(x, name)
+
+
+def _node(text: str, **attributes: Any) -> onnx.NodeProto:
+    """Return a node from "Operator inputs -> outputs"."""
+    (kind, *inputs), outputs = (part.split() for part in text.split("->"))
+    return helper.make_node(kind, inputs, outputs, **attributes)
+
+
+def _nodes(text: str) -> list[onnx.NodeProto]:
+    return [_node(one) for one in text.split("; ")]
+
+
 def model(*, opset: int = 28, typed: bool = False, weight: Array = W, **options: Any) -> onnx.ModelProto:
     """Return X @ W + B, times a Constant, reshaped."""
-    made = [numpy_helper.from_array(x, name) for name, x in {"W": weight, "B": B, "shape": SHAPE}.items()]
+    made = [_tensor(x, name) for name, x in {"W": weight, "B": B, "shape": SHAPE}.items()]
     if typed:
         made[1] = helper.make_tensor("B", TensorProto.FLOAT, [16], B.tolist())
-    one = numpy_helper.from_array(C, "two")
     nodes = [
-        helper.make_node("Cast", ["W"], ["w"], to=TensorProto.FLOAT), helper.make_node("MatMul", ["X", "w"], ["p"]),
-        helper.make_node("Add", ["p", "B"], ["s"]), helper.make_node("Constant", [], ["c"], value=one),
-        helper.make_node("Mul", ["s", "c"], ["m"]), helper.make_node("Reshape", ["m", "shape"], ["Y"]),
+        _node("Cast W -> w", to=TensorProto.FLOAT), *_nodes("MatMul X w -> p; Add p B -> s"),
+        _node("Constant -> c", value=_tensor(C, "two")), *_nodes("Mul s c -> m; Reshape m shape -> Y"),
     ]  # fmt: skip
-    graph = helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info("X", TensorProto.FLOAT, ["n", 8])],
-        [helper.make_tensor_value_info("Y", TensorProto.FLOAT, ["k", 16])], made,
-    )  # fmt: skip
+    graph = helper.make_graph(nodes, "g", [_value("X", "n", 8)], [_value("Y", "k", 16)], made)
     options.setdefault("ir_version", helper.find_min_ir_version_for([helper.make_opsetid("", opset)]))
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], **options)
 
@@ -225,11 +238,8 @@ def test_external_data_that_may_not_be_read(entries: dict[str, str], why: str, t
 def test_models_where_initialisers_are_inputs(tmp_path: Path) -> None:
     made = model(opset=8, ir_version=3)
     del made.graph.node[:]
-    made.graph.node.extend([helper.make_node("MatMul", ["X", "W"], ["p"]), helper.make_node("Add", ["p", "B"], ["Y"])])
-    made.graph.input.extend([
-        helper.make_tensor_value_info("W", 1, W.shape), helper.make_tensor_value_info("B", 1, B.shape),
-        helper.make_tensor_value_info("shape", 7, [2]),
-    ])  # fmt: skip
+    made.graph.node.extend(_nodes("MatMul X W -> p; Add p B -> Y"))
+    made.graph.input.extend([_value("W", *W.shape), _value("B", *B.shape), _value("shape", 2, of=TensorProto.INT64)])
     onnx.save(made, tmp_path / "x.onnx")
     convert(tmp_path / "x.onnx", tmp_path / "y.onnx", to="float16")  # the IR demanded the inputs
     onnx.checker.check_model(str(tmp_path / "y.onnx"), full_check=True)
@@ -301,10 +311,10 @@ def test_codes_of_a_model_stay_right(to: str, source: str) -> None:
     codes = np.linspace(-6, 7, 32).reshape(4, 8).astype(fmt.dtype)
     scale = np.array([0.5, 1, 2, 4, 1.5, 3, 6, 0.5], np.float32)  # exact in all of them
     made = [helper.make_tensor("W", fmt.onnx_enum, codes.shape, codes.tobytes(), raw=True), _tensor(scale, "W_scale")]
-    nodes = [helper.make_node("DequantizeLinear", ["W", "W_scale"], ["w"], axis=1)]
+    nodes = [_node("DequantizeLinear W W_scale -> w", axis=1)]
     if source == "our own":
         made, nodes = [_tensor(codes.astype(np.float32) * scale, "w")], []
-    nodes.append(helper.make_node("MatMul", ["X", "w"], ["Y"]))
+    nodes.append(_node("MatMul X w -> Y"))
     graph = helper.make_graph(nodes, "g", [_value("X", "n", 4)], [_value("Y", "n", 8)], made)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10), "x.onnx")
     if source == "our own":
@@ -338,32 +348,21 @@ ROW = np.array([0.3, -0.7, 1.1, 0.9], np.float32)
 Weights = dict[str, Array]
 
 
-def _value(name: str, *shape: Any, of: int = TensorProto.FLOAT) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(name, of, shape)
-
-
-def _tensor(x: Array, name: str) -> onnx.TensorProto:
-    return numpy_helper.from_array(x, name)
-
-
 def _body(weight: Array, name: str = "w") -> onnx.GraphProto:
     """Return a branch of If: x @ w, with an initialiser that has the same name in each branch."""
-    nodes = [helper.make_node("MatMul", ["x", name], ["out"])]
-    return helper.make_graph(nodes, "branch", [], [_value("out", 3, 4)], [_tensor(weight, name)])
+    return helper.make_graph(
+        _nodes(f"MatMul x {name} -> out"), "branch", [], [_value("out", 3, 4)], [_tensor(weight, name)]
+    )
 
 
 def _loop(weights: Weights) -> onnx.GraphProto:
     """Return the body of a Loop: y @ (a weight) + y @ (one of an If in it)."""
-    inner = helper.make_graph(
-        [helper.make_node("MatMul", ["y_in", "nested"], ["deep"])], "deepest", [], [_value("deep", 3, 4)],
-        [_tensor(weights["nested"], "nested")],
-    )  # fmt: skip
+    nested, deep = _tensor(weights["nested"], "nested"), _value("deep", 3, 4)
+    inner = helper.make_graph(_nodes("MatMul y_in nested -> deep"), "deepest", [], [deep], [nested])
     nodes = [
-        helper.make_node("MatMul", ["y_in", "w_loop"], ["p"]),
-        helper.make_node("If", ["go"], ["q"], then_branch=inner, else_branch=inner),
-        helper.make_node("Add", ["p", "q"], ["y_out"]),
-        helper.make_node("Identity", ["go"], ["still"]),
-    ]
+        _node("MatMul y_in w_loop -> p"), _node("If go -> q", then_branch=inner, else_branch=inner),
+        *_nodes("Add p q -> y_out; Identity go -> still"),
+    ]  # fmt: skip
     inputs = [_value("i", of=TensorProto.INT64), _value("go", of=TensorProto.BOOL), _value("y_in", 3, 4)]
     outputs = [_value("still", of=TensorProto.BOOL), _value("y_out", 3, 4)]
     return helper.make_graph(nodes, "loop", inputs, outputs, [_tensor(weights["loop"], "w_loop")])
@@ -371,73 +370,53 @@ def _loop(weights: Weights) -> onnx.GraphProto:
 
 def _scan(weights: Weights) -> onnx.GraphProto:
     """Return the body of a Scan over rows: a state, and the sum of it and of the row @ a Constant."""
-    nodes = [
-        helper.make_node("Constant", [], ["w_scan"], value=_tensor(weights["scan"], "")),
-        helper.make_node("Unsqueeze", ["row", "zero"], ["rows"]),
-        helper.make_node("MatMul", ["rows", "w_scan"], ["product"]),
-        helper.make_node("Squeeze", ["product", "zero"], ["flat"]),
-        helper.make_node("Add", ["state", "flat"], ["next"]),
-        helper.make_node("Identity", ["next"], ["seen"]),
-    ]
+    product = "Unsqueeze row zero -> rows; MatMul rows w_scan -> product; Squeeze product zero -> flat"
+    nodes = _nodes(f"{product}; Add state flat -> next; Identity next -> seen")
+    nodes.insert(0, _node("Constant -> w_scan", value=_tensor(weights["scan"], "")))
     outputs = [_value("next", 4), _value("seen", 4)]
     return helper.make_graph(nodes, "scan", [_value("state", 4), _value("row", 4)], outputs)
 
 
 def _function(weights: Weights) -> onnx.FunctionProto:
     """Return a function: (x @ c) * row * alpha + an If's branch, with a number of the caller's and one of its own."""
-    scale = helper.make_node("Constant", [], ["alpha"])
-    scale.attribute.append(
-        onnx.AttributeProto(name="value_float", ref_attr_name="alpha", type=onnx.AttributeProto.FLOAT)
-    )
+    scale = _node("Constant -> alpha")
+    float_of_caller = {"name": "value_float", "ref_attr_name": "alpha", "type": onnx.AttributeProto.FLOAT}
+    scale.attribute.append(onnx.AttributeProto(**float_of_caller))
+    branch = _body(weights["inside"])
     nodes = [
-        helper.make_node("Constant", [], ["c"], value=_tensor(weights["function"], "")),
-        helper.make_node("Constant", [], ["row"], value_floats=weights["row"].tolist()),
-        helper.make_node("Constant", [], ["epsilon"], value_float=1e-6),
-        helper.make_node("Constant", [], ["yes"], value=_tensor(np.array(True), "")),
+        _node("Constant -> c", value=_tensor(weights["function"], "")),
+        _node("Constant -> row", value_floats=weights["row"].tolist()),
+        _node("Constant -> epsilon", value_float=1e-6),
+        _node("Constant -> yes", value=_tensor(np.array(True), "")),
         scale,
-        helper.make_node("MatMul", ["x", "c"], ["a"]),
-        helper.make_node("Mul", ["a", "row"], ["b"]),
-        helper.make_node("Mul", ["b", "alpha"], ["d"]),
-        helper.make_node("Add", ["d", "epsilon"], ["e"]),
-        helper.make_node(
-            "If", ["yes"], ["f"], then_branch=_body(weights["inside"]), else_branch=_body(weights["inside"])
-        ),
-        helper.make_node("Add", ["e", "f"], ["y"]),
+        *_nodes("MatMul x c -> a; Mul a row -> b; Mul b alpha -> d; Add d epsilon -> e"),
+        _node("If yes -> f", then_branch=branch, else_branch=branch),
+        _node("Add e f -> y"),
     ]
-    opset = helper.make_opsetid("", OPSET)
-    return helper.make_function("local", "Layer", ["x"], ["y"], nodes, [opset], ["alpha"])
+    return helper.make_function("local", "Layer", ["x"], ["y"], nodes, [helper.make_opsetid("", OPSET)], ["alpha"])
 
 
 def inner_model(weights: Weights, *, opset: int = OPSET, functions: bool = True) -> onnx.ModelProto:
+    then, other = _body(weights["then"]), _body(weights["else"])
     nodes = [
-        helper.make_node("Constant", [], ["yes"], value=_tensor(np.array(True), "")),
-        helper.make_node("Constant", [], ["n"], value_int=2),
-        helper.make_node("Constant", [], ["zero"], value_ints=[0]),
-        helper.make_node("Constant", [], ["half"], value_float=0.3),
-        helper.make_node("Constant", [], ["c"], value=_tensor(weights["constant"], "kernel")),
-        helper.make_node("ConstantOfShape", ["four"], ["zeros"], value=_tensor(np.zeros(1, np.float32), "")),
-        helper.make_node("MatMul", ["x", "c"], ["k0"]),
-        helper.make_node("MatMul", ["k0", "w_top"], ["k"]),
-        helper.make_node("Mul", ["k", "half"], ["s"]),
-        helper.make_node(
-            "If", ["yes"], ["t"], "choose", then_branch=_body(weights["then"]), else_branch=_body(weights["else"])
-        ),
-        helper.make_node("Loop", ["n", "yes", "s"], ["u"], body=_loop(weights)),
-        helper.make_node("Scan", ["zeros", "x"], ["last", "v"], body=_scan(weights), num_scan_inputs=1),
-        *([helper.make_node("Layer", ["x"], ["l"], domain="local", alpha=0.7)] if functions else []),
-        helper.make_node("Sum", ["t", "u", "v", *["l"] * functions], ["y"]),
+        _node("Constant -> yes", value=_tensor(np.array(True), "")),
+        _node("Constant -> n", value_int=2),
+        _node("Constant -> zero", value_ints=[0]),
+        _node("Constant -> half", value_float=0.3),
+        _node("Constant -> c", value=_tensor(weights["constant"], "kernel")),
+        _node("ConstantOfShape four -> zeros", value=_tensor(np.zeros(1, np.float32), "")),
+        *_nodes("MatMul x c -> k0; MatMul k0 w_top -> k; Mul k half -> s"),
+        _node("If yes -> t", name="choose", then_branch=then, else_branch=other),
+        _node("Loop n yes s -> u", body=_loop(weights)),
+        _node("Scan zeros x -> last v", body=_scan(weights), num_scan_inputs=1),
+        *([_node("Layer x -> l", domain="local", alpha=0.7)] if functions else []),
+        _node("Sum t u v l -> y" if functions else "Sum t u v -> y"),
     ]
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [_value("x", 3, 4)],
-        [_value("y", 3, 4)],
-        [_tensor(np.array([4]), "four"), _tensor(weights["top"], "w_top")],
-    )
+    made = [_tensor(np.array([4]), "four"), _tensor(weights["top"], "w_top")]
+    graph = helper.make_graph(nodes, "g", [_value("x", 3, 4)], [_value("y", 3, 4)], made)
     opsets = [helper.make_opsetid("", opset), helper.make_opsetid("local", 1)]
-    return helper.make_model(
-        graph, opset_imports=opsets, ir_version=10, functions=[_function(weights)] if functions else []
-    )
+    local = [_function(weights)] if functions else []
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10, functions=local)
 
 
 def _save(path: Path, **options: Any) -> Path:
