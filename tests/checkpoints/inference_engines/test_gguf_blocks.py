@@ -71,6 +71,17 @@ def test_values_of_every_byte_at_every_place(name: str) -> None:
     assert same(decoded(blocks, kind), dequantized(blocks, name))
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in BLOCK_TYPES if name[0] == "Q" and name[2] == "_" and name[3] in "01"]
+)
+@pytest.mark.parametrize("scale", [0x0000, 0x8000, 0x0001, 0x7BFF, 0x7C00, 0xFC00, 0x7E00])
+def test_values_with_special_scales(name: str, scale: int) -> None:
+    kind = BLOCK_TYPES[name]
+    blocks = np.random.RandomState(3).randint(0, 256, (256, kind.nbytes)).astype(np.uint8)
+    blocks[:, :2] = scale & 0xFF, scale >> 8
+    assert same(decoded(blocks, kind), dequantized(blocks, name))
+
+
 def test_values_by_hand() -> None:
     """From the layouts in ggml-common.h: a scale of 0.5, and the first and last codes."""
     half = [0x00, 0x38]
