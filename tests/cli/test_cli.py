@@ -90,12 +90,9 @@ def facts_of(name: str) -> list[str]:
 
 def test_why_the_largest_value_is_the_largest_and_counts() -> None:
     assert facts_of("float8_e4m3fn")[-5:] == [
-        "why max          480 would be 0x7F, which is NaN.",
-        "numbers          253",
-        "subnormal codes  14",
-        "1 <= value < 2   8",
-        "in last binade   7",
-    ]
+        "why max          480 would be 0x7F, which is NaN.", "numbers          253", "subnormal codes  14",
+        "1 <= value < 2   8", "in last binade   7",
+    ]  # fmt: skip
     sentence, numbers = facts_of("int8")[-2:]
     assert sentence.startswith("why max          127 = 2^7 - 1: all 7 bits after the sign are 1")
     assert numbers == "numbers          256"

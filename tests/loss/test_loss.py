@@ -21,24 +21,17 @@ rng = np.random.default_rng(20261121)
 SOME = rng.standard_normal(60) * np.exp2(rng.integers(-12, 12, 60))
 ARRAYS: dict[str, Any] = {
     "float32": np.concatenate([SOME, [0.0, -0.0, np.nan, np.inf, -np.inf]]).astype(np.float32).reshape(13, 5),
-    "float64, huge": SOME * 1e290,
-    "float64, tiny": SOME * 1e-310,
-    "float16": rng.standard_normal((4, 9)).astype(np.float16),
-    "bfloat16": SOME.astype(ml_dtypes.bfloat16),
+    "float64, huge": SOME * 1e290, "float64, tiny": SOME * 1e-310,
+    "float16": rng.standard_normal((4, 9)).astype(np.float16), "bfloat16": SOME.astype(ml_dtypes.bfloat16),
     "float8_e4m3fn": SOME.astype(ml_dtypes.float8_e4m3fn),
     "int4": np.arange(-8, 8, dtype=np.int8).astype(ml_dtypes.int4),
     "int64": np.concatenate([rng.integers(-(2**63), 2**63 - 1, 40), [2**63 - 1, -(2**63), 2**53 + 1, 0, 5]]),
     "uint64": np.array([2**64 - 1, 2**63 + 1, 2**53 + 1, 3, 0], np.uint64),
-    "int16": np.array([-32768, 32767, 0, 1, -1, 100, -300, 4097], np.int16),
-    "uint8": np.arange(256, dtype=np.uint8),
-    "bool": np.array([True, False, True]),
-    "float64, beyond float32": np.array([1e300, -1e299, 3.0]),
-    "float64, below float32": np.array([1e-300, 2e-300]),
-    "zeros": np.zeros(4, np.float32),
-    "NaNs": np.full((2, 2), np.nan, np.float32),
-    "empty": np.zeros((0, 3), np.float32),
-    "0-d": np.array(0.7, np.float32),
-    "big-endian, strided": SOME.astype(">f4")[::-3],
+    "int16": np.array([-32768, 32767, 0, 1, -1, 100, -300, 4097], np.int16), "uint8": np.arange(256, dtype=np.uint8),
+    "bool": np.array([True, False, True]), "float64, beyond float32": np.array([1e300, -1e299, 3.0]),
+    "float64, below float32": np.array([1e-300, 2e-300]), "zeros": np.zeros(4, np.float32),
+    "NaNs": np.full((2, 2), np.nan, np.float32), "empty": np.zeros((0, 3), np.float32),
+    "0-d": np.array(0.7, np.float32), "big-endian, strided": SOME.astype(">f4")[::-3],
 }  # fmt: skip
 TARGETS = [fmt for fmt in lp.formats.values() if fmt.kind in (Kind.FLOAT, Kind.INT, Kind.BOOL)]
 

@@ -385,14 +385,11 @@ def _function(weights: Weights) -> onnx.FunctionProto:
     branch = _body(weights["inside"])
     nodes = [
         _node("Constant -> c", value=_tensor(weights["function"], "")),
-        _node("Constant -> row", value_floats=weights["row"].tolist()),
-        _node("Constant -> epsilon", value_float=1e-6),
-        _node("Constant -> yes", value=_tensor(np.array(True), "")),
-        scale,
+        _node("Constant -> row", value_floats=weights["row"].tolist()), _node("Constant -> epsilon", value_float=1e-6),
+        _node("Constant -> yes", value=_tensor(np.array(True), "")), scale,
         *_nodes("MatMul x c -> a; Mul a row -> b; Mul b alpha -> d; Add d epsilon -> e"),
-        _node("If yes -> f", then_branch=branch, else_branch=branch),
-        _node("Add e f -> y"),
-    ]
+        _node("If yes -> f", then_branch=branch, else_branch=branch), _node("Add e f -> y"),
+    ]  # fmt: skip
     return helper.make_function("local", "Layer", ["x"], ["y"], nodes, [helper.make_opsetid("", OPSET)], ["alpha"])
 
 
