@@ -407,18 +407,22 @@ def test_a_square(to: str, axis: int) -> None:
     assert not Path("z.npz").exists()
 
 
-@pytest.mark.parametrize("note", ['{"axis": -1}', '{"axis": true}', '{"axis": 0, "more": 1}', '{"axis": "0"}'])
-def test_an_axis_that_is_none(note: str) -> None:
-    tensors = {"W": np.ones((2, 2), np.int8), "W_scale": np.ones(2, np.float32)}
-    write_tensors(Path("x.safetensors"), tensors, {"lowprec": f'{{"W_scale": {note}}}'})
-    with pytest.raises(FileError, match="tensor 'W_scale' is not what the entry 'lowprec' of the metadata says"):
-        convert("x.safetensors", "y.safetensors", to="float32")
+NOT_WHAT_IS_SAID = "tensor 'w_scale' is not what the entry 'lowprec' of the metadata says"
+NOTES = [
+    *(({"axis": axis}, NOT_WHAT_IS_SAID) for axis in (-1, True, "0")), ({"axis": 0, "more": 1}, NOT_WHAT_IS_SAID),
+    *(({"block": block}, NOT_WHAT_IS_SAID) for block in ([3], [0, 1], [1, 2, 3], "2x2", [2, 1.0], [2, -1], None)),
+    ({"axis": 1}, "'w_scale': .*fits no axis"), ({"block": [3, 2]}, r"no weight of shape \[4, 8\] in blocks of 3 x 2"),
+]  # fmt: skip
 
 
-def test_an_axis_that_does_not_fit() -> None:
-    tensors = {"W": np.ones((2, 3), np.int8), "W_scale": np.ones(2, np.float32)}
-    write_tensors(Path("x.safetensors"), tensors, {"lowprec": '{"W_scale": {"axis": 1}}'})
-    with pytest.raises(FileError, match=r"'W_scale': .*fits no axis"):
+@pytest.mark.parametrize(("note", "why"), NOTES, ids=lambda one: str(one)[:20])
+def test_wrong_notes_of_axes_and_blocks(note: dict[str, Any], why: str) -> None:
+    scales = np.ones((2, 8) if "block" in note else 4, np.float32)
+    tensors = {"w": np.ones((4, 8), np.int8), "w_scale": scales}
+    write_tensors(Path("x.safetensors"), tensors, {"lowprec": json.dumps({"w_scale": note})})
+    with pytest.raises(FileError, match=why):
+        lp.checkpoints.open("x.safetensors")
+    with pytest.raises(FileError, match=why):
         convert("x.safetensors", "y.safetensors", to="float32")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from support.array_libraries import Library, codes_of
 from support.bits import bits_of
 from support.checkpoint_files import packed
 from support.optional import optional
-from support.typed_tensors import write_tensors
 
 import lowprec as lp
 from lowprec.checkpoints import FileError, check, convert, inspect, open, save
@@ -266,15 +264,6 @@ def test_values_are_read_back(kind: str, array: str, to: str, options: dict[str,
         convert("x.safetensors", "z.safetensors", to="bfloat16", exclude="*", raw=True)  # a copy keeps the notes
         with open("z.safetensors") as checkpoint:
             assert np.array_equal(checkpoint.read(name, to="float32"), expected)
-
-
-@pytest.mark.parametrize("note", [[3], [0, 1], [1, 2, 3], "2x2", [2, 1.0], [2, -1], None, [3, 2]])
-def test_wrong_notes_of_blocks(note: Any) -> None:
-    write_tensors(Path("x.safetensors"), {"w": np.ones((4, 8), np.int8), "w_scale": np.ones((2, 8), np.float32)},
-                  {"lowprec": json.dumps({"w_scale": {"block": note}})})  # fmt: skip
-    why = "tensor 'w_scale' is not what the entry 'lowprec' of the metadata says"
-    with pytest.raises(FileError, match=why if note != [3, 2] else r"no weight of shape \[4, 8\] in blocks of 3 x 2"):
-        open("x.safetensors")
 
 
 def test_the_file_is_that_of_convert() -> None:
