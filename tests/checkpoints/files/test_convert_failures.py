@@ -8,7 +8,6 @@ import io
 import mmap
 import os
 import random
-import signal
 import subprocess
 import sys
 import threading
@@ -21,6 +20,7 @@ import pytest
 from support.checkpoint_files import everything, leftovers, save, values
 from support.command_line import call
 from support.containers import SOURCES, X, contents
+from support.forked_programs import Program
 from support.sharded_checkpoint import checkpoint
 
 from lowprec.checkpoints import convert
@@ -191,13 +191,10 @@ def test_sigkill_at_random_times(kind: str, tmp_path: Path) -> None:
         wanted.append(contents(kind, tmp_path / "good" / name))
     rng = random.Random(20261121)
     for _ in range(3):
-        child = subprocess.Popen([sys.executable, "-c", ENDLESS, str(source), str(target)], stdout=subprocess.PIPE)
-        assert child.stdout is not None
-        assert child.stdout.readline() == b"ready\n"
+        child = Program(ENDLESS, str(source), str(target))
+        child.until("ready\n")
         time.sleep(rng.uniform(0, 0.15))
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
+        child.kill()
         assert contents(kind, target) in wanted
     for left in leftovers(tmp_path):  # none of which has a name that anything would take for a checkpoint
         assert not left.endswith((".safetensors", ".npy", ".npz", ".onnx", ".json"))

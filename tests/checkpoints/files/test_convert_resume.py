@@ -18,7 +18,6 @@ from support.resumed_conversions import (
     SHARDS,
     fail,
     fails_in_last,
-    kill,
     records,
     start_blocked,
     three_shards,
@@ -72,7 +71,7 @@ def test_a_killed_conversion_is_resumed(
 ) -> None:
     options, target = JOBS[job], tmp_path / "out"
     whole = convert(source, tmp_path / "whole", **options)
-    kill(start_blocked(source, target, 2, **options))
+    start_blocked(source, target, 2, **options).kill()
     assert not target.exists()
     assert leftovers(tmp_path) == [staging_name(target)]
     read, converted = watched(monkeypatch)
