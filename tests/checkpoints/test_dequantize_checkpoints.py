@@ -311,8 +311,8 @@ def test_the_configuration_and_other_tensors() -> None:
         "lm_head.weight": np.array([[1.5]], np.float16),
         "model.layers.0.self_attn.k_proj.k_scale": np.array([0.5], np.float32),
     }  # fmt: skip
-    codes = {W: tensors.pop(W)}
-    source = write_model(Path("in"), {"a.safetensors": codes, "b.safetensors": {**tensors, **other}}, CONFIG)
+    other[W + "_scale_inv"] = tensors[W + "_scale_inv"]
+    source = write_model(Path("in"), {"a.safetensors": {W: tensors[W]}, "b.safetensors": other}, CONFIG)
     (source / "tokenizer.json").write_text("{}")
     report = convert(source, "out", to="bfloat16")
     assert Path("out/config.json").read_text(encoding="utf-8") == PLAIN
