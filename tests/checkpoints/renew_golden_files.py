@@ -14,7 +14,6 @@ exclude others, so run it in an environment of its own, from the root of the rep
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import json
 import shutil
@@ -26,7 +25,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from support.golden import tensors_of  # noqa: E402
+from support.golden import digest, tensors_of  # noqa: E402
 from support.tiny_models import experts, experts_config, llama, llama_config, tied_llama, write_folder  # noqa: E402
 
 GOLDEN = HERE / "golden"
@@ -36,10 +35,6 @@ ROUTERS = "re:.*gate$"
 """How llm-compressor's examples ignore the layers that choose among experts."""
 PRESETS_OF_TIED = ("FP8_DYNAMIC", "NVFP4A16")
 PACKAGES = ("llmcompressor", "compressed-tensors", "torch")
-
-
-def digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def dequantized(folder: Path) -> dict[str, str]:

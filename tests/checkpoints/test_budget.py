@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.checkpoint_files import parse, sizes_of_reads
-from support.typed_tensors import BF16, nibbles, random_codes, random_scales, read_tensors, write_tensors
+from support.typed_tensors import BF16, FP4, nibbles, random_codes, random_scales, read_tensors, write_tensors
 
 from lowprec.checkpoints import conversion, convert
 from lowprec.checkpoints.files.errors import FileError
@@ -86,15 +86,29 @@ def test_small_tensors_leave_all_threads(tmp_path: Path, chosen: list[tuple[int,
     assert chosen == [(16, (160 << 20) // 64)]
 
 
+def test_pieces_get_smaller_where_tensors_are_many(
+    tmp_path: Path, chosen: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversion, "PER_TENSOR", 1 << 20)
+    source = write_tensors(tmp_path / "x.safetensors", {f"t{i}": np.zeros(1, np.uint8) for i in range(190)})
+    convert(source, tmp_path / "y.safetensors", to="int8", raw=True, threads=4, max_memory="256M")
+    assert chosen == [(4, (18 << 20) // 16)]
+    with pytest.raises(ValueError, match="`max_memory` must be at least 240M; got 250609664 bytes"):
+        convert(source, tmp_path / "z.safetensors", to="int8", raw=True, max_memory=(239 << 20))
+
+
+FP4_CODES = np.random.default_rng(3).integers(0, 16, 400_001, np.uint8)
+
+
 @pytest.mark.parametrize(
     ("x", "expected"),
-    [(np.ones(400_001, np.float32), b"\x22" * 200_000 + b"\x02"), (np.ones(1_600_001, np.int8), b"\x01" * 1_600_001)],
+    [(FP4[FP4_CODES], nibbles(np.append(FP4_CODES, 0)).tobytes()), (np.ones(1_600_001, np.int8), b"\x01" * 1_600_001)],
     ids=["packed", "copied"],
 )
 def test_numbers_of_elements_that_are_no_multiple_of_eight(
     x: np.ndarray, expected: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """98M of memory have room for chunks of 512 KiB: no more is read at once. In FP4 the code of 1 is 2."""
+    """98M of memory have room for chunks of 512 KiB: no more is read at once."""
     sizes = sizes_of_reads(monkeypatch)
     source = write_tensors(tmp_path / "x.safetensors", {"x": x})
     convert(source, tmp_path / "y.safetensors", to="float4_e2m1fn", max_memory="98M")

@@ -104,18 +104,18 @@ MISFITS: dict[str, tuple[Tensors, dict[str, object], list[str], str]] = {
 
 
 @pytest.mark.parametrize("name", MISFITS)
-def test_what_no_longer_fits_is_refused_or_left_out(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_no_longer_fits_is_refused_or_left_out(name: str) -> None:
     tensors, files, options, why = MISFITS[name]
     source = folder(tensors, {"tokenizer.json": {"quantization_config": 1}, **files})
     before = everything(source)
     options = options if "--to" in options else ["--to", "float32", *options]
     for dry in ([], ["--dry-run"]):
-        text = fail("convert", "in", "out", *options, *dry, *QUIET, capsys=capsys)
+        text = fail("convert", "in", "out", *options, *dry, *QUIET)
         assert why in text
         assert text.startswith("in: ")
     assert not Path("out").exists()
-    said = run("convert", "in", "out", *options, "--raw", "--dry-run", capsys=capsys)
-    out = run("convert", "in", "out", *options, "--raw", *QUIET, capsys=capsys)
+    said = run("convert", "in", "out", *options, "--raw", "--dry-run")
+    out = run("convert", "in", "out", *options, "--raw", *QUIET)
     assert everything(source) == before
     after = everything(Path("out"))
     assert after["tokenizer.json"] == before["tokenizer.json"]
@@ -169,21 +169,21 @@ NO_CONFIGS = {
 
 @pytest.mark.parametrize("name", ["config.json", "params.json"])
 @pytest.mark.parametrize("case", NO_CONFIGS)
-def test_a_config_that_is_none(case: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_config_that_is_none(case: str, name: str) -> None:
     """It may describe a quantization: it is neither copied nor passed over."""
     text, why = NO_CONFIGS[case]
     source = folder({**PLAIN, "model.layers.0.mlp.up_proj.weight": ("F32", (128, 128))}, {})
     (source / name).write_bytes(text)
     message = rf"{name}: must be a JSON object in UTF-8; .*{why}"
     for options in ("--to float16", "--to float8_e4m3fn", "--to float16 --raw", "--recipe fp8-dynamic"):
-        assert re.search(message, fail("convert", "in", "out", *options.split(), *QUIET, capsys=capsys))
+        assert re.search(message, fail("convert", "in", "out", *options.split(), *QUIET))
         assert not Path("out").exists()
     with pytest.raises(FileError, match=message):
         lp.checkpoints.open(source)
     (found,) = lp.checkpoints.check(source)
     assert found.misread
     assert re.search(message, found.text)
-    out = run("inspect", "in", capsys=capsys)
+    out = run("inspect", "in")
     assert re.search("cannot be dequantized: .*" + message, out)
 
 
@@ -241,19 +241,19 @@ def test_a_config_that_is_a_link() -> None:
     assert "quantization_config" not in json.loads(Path("out", "config.json").read_text())
 
 
-def test_the_metadata_of_comfyui(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_metadata_of_comfyui() -> None:
     note = {"_quantization_metadata": json.dumps({"layers": {"a": {"format": "float8_e4m3fn"}}}), "format": "pt"}
     write(Path("x.safetensors"), {"a.weight": ("F8_E4M3", (4, 8))}, note)
-    text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float8_e5m2", *QUIET, capsys=capsys)
+    text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float8_e5m2", *QUIET)
     assert "x.safetensors: _quantization_metadata would no longer fit, since 'a.weight' becomes float8_e5m2" in text
-    out = run("convert", "x.safetensors", "y.safetensors", "--to", "float8_e5m2", "--raw", *QUIET, capsys=capsys)
+    out = run("convert", "x.safetensors", "y.safetensors", "--to", "float8_e5m2", "--raw", *QUIET)
     assert "raw: x.safetensors: _quantization_metadata left out" in out
     assert parse(Path("y.safetensors"))[0]["__metadata__"] == {"format": "pt"}
     convert("x.safetensors", "z.safetensors", to="float8_e5m2", exclude="a.weight")
     assert parse(Path("z.safetensors"))[0]["__metadata__"] == note
     Path("in").mkdir()  # a file of a folder has descriptions as a file alone does
     Path("x.safetensors").rename("in/model.safetensors")
-    text = fail("convert", "in", "out", "--to", "float8_e5m2", *QUIET, capsys=capsys)
+    text = fail("convert", "in", "out", "--to", "float8_e5m2", *QUIET)
     assert "model.safetensors: _quantization_metadata would no longer fit" in text
     convert("in", "out", to="float8_e5m2", raw=True)
     assert parse(Path("out", "model.safetensors"))[0]["__metadata__"] == {"format": "pt"}

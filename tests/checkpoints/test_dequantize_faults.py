@@ -1,44 +1,55 @@
-"""Quantized checkpoints whose tensors do not fit each other or config.json: an error that names one, and no output."""
+"""Quantized checkpoints whose tensors do not fit each other or config.json, or whose config.json is no such thing.
+
+An error names a tensor, or an entry: what is wrong is never a default. There is no output.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import everything, leftovers
+from support.checkpoint_files import everything
 from support.command_line import fail, run
-from support.typed_tensors import Array, nibbles, read_tensors, words, write_model, write_tensors
+from support.typed_tensors import BF16, E8M0, F8, Array, nibbles, read_tensors, words, write_model, write_tensors
 
+import lowprec as lp
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
-BF16, F8, E8M0 = np.dtype(ml_dtypes.bfloat16), np.dtype(ml_dtypes.float8_e4m3fn), np.dtype(ml_dtypes.float8_e8m0fnu)
 P = "model.layers.0.mlp.up_proj."
+TO_BFLOAT16 = ("convert", "in", "out", "--to", "bfloat16", "--progress", "none")
 FP8 = {"quant_method": "fp8", "weight_block_size": [128, 128]}
 Tensors = dict[str, Array]
+Source = Callable[[], tuple[Tensors, Any]]
+"""The tensors of a weight, without the name of its module, and what config.json says of it."""
 
 
 def ct(**weights: Any) -> dict[str, Any]:
-    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": weights}}}
+    groups = {"group_0": {"targets": ["Linear"], "weights": weights}}
+    return {"quant_method": "compressed-tensors", "config_groups": groups, "ignore": ["lm_head"]}
+
+
+def of(shape: tuple[int, ...], dtype: Any = np.float32) -> Array:
+    return np.ones(shape, dtype)
 
 
 def block() -> tuple[Tensors, Any]:
-    return {"weight": np.ones((130, 200), F8), "weight_scale_inv": np.ones((2, 2), np.float32)}, FP8
+    return {"weight": of((130, 200), F8), "weight_scale_inv": of((2, 2))}, dict(FP8)
 
 
 def ue8m0() -> tuple[Tensors, Any]:
-    return {"weight": np.ones((130, 200), F8), "scale": np.ones((2, 2), E8M0)}, FP8
+    return {"weight": of((130, 200), F8), "scale": of((2, 2), E8M0)}, dict(FP8)
 
 
 def experts() -> tuple[Tensors, Any]:
     codes = np.arange(4 * 16, dtype=np.uint8).view(np.int8).reshape(4, 16)
-    return {"weight": codes, "scale": np.ones((4, 1), E8M0)}, FP8
+    return {"weight": codes, "scale": of((4, 1), E8M0)}, dict(FP8)
 
 
 def gpt_oss() -> tuple[Tensors, Any]:
@@ -47,205 +58,289 @@ def gpt_oss() -> tuple[Tensors, Any]:
 
 
 def channel() -> tuple[Tensors, Any]:
-    return {"weight": np.ones((6, 40), np.int8), "weight_scale": np.ones((6, 1), BF16)}, ct(num_bits=8)
+    return {"weight": of((6, 40), np.int8), "weight_scale": of((6, 1), BF16)}, ct(num_bits=8)
+
+
+def blocks() -> tuple[Tensors, Any]:
+    tensors = {"weight": of((128, 256), F8), "weight_scale": of((1, 2))}
+    return tensors, ct(num_bits=8, strategy="block", block_structure=[128, 128])
 
 
 def pack() -> tuple[Tensors, Any]:
     codes = np.random.default_rng(0).integers(0, 16, (6, 64))
     tensors = {
-        "weight_packed": words(codes, 4), "weight_shape": np.array([6, 64]), "weight_scale": np.ones((6, 2), BF16),
+        "weight_packed": words(codes, 4), "weight_shape": np.array([6, 64]), "weight_scale": of((6, 2), BF16),
         "weight_zero_point": words(codes[:2, :6], 4).T.copy(), "weight_g_idx": np.arange(64, dtype=np.int32) // 32,
     }  # fmt: skip
-    return tensors, ct(num_bits=4, group_size=32)
+    return tensors, ct(num_bits=4, strategy="group", group_size=32)
 
 
 def nvfp4() -> tuple[Tensors, Any]:
-    tensors = {
-        "weight_packed": nibbles(np.zeros((6, 64))), "weight_scale": np.ones((6, 4), F8),
-        "weight_global_scale": np.ones(1, np.float32),
-    }  # fmt: skip
+    codes, scales = nibbles(np.zeros((6, 64))), of((6, 4), F8)
+    tensors = {"weight_packed": codes, "weight_scale": scales, "weight_global_scale": of((1,))}
     return tensors, ct(num_bits=4, group_size=16)
 
 
 def modelopt() -> tuple[Tensors, Any]:
-    tensors = {
-        "weight": nibbles(np.zeros((6, 64))), "weight_scale": np.ones((6, 4), F8),
-        "weight_scale_2": np.ones((), np.float32),
-    }  # fmt: skip
-    return tensors, {"quant_method": "modelopt", "quant_algo": "NVFP4"}
+    tensors = {"weight": nibbles(np.zeros((6, 64))), "weight_scale": of((6, 4), F8), "weight_scale_2": of(())}
+    return tensors, {"quant_method": "modelopt", "quant_algo": "NVFP4", "group_size": 16, "exclude_modules": []}
 
 
-def of(shape: tuple[int, ...], dtype: Any = np.float32) -> Array:
-    return np.ones(shape, dtype)
+def rows_of_inputs(**config: Any) -> tuple[Tensors, Any]:
+    codes = np.zeros((64, 4) if config["quant_method"] == "awq" else (8, 32), np.int32)
+    tensors = {"qweight": codes, "qzeros": np.zeros((2, 4), np.int32), "scales": of((2, 32), np.float16)}
+    return tensors, {"bits": 4, "group_size": 32, **config}
 
 
-def last(source: Callable[[], tuple[Tensors, Any]], name: str, value: float) -> Array:
+def awq() -> tuple[Tensors, Any]:
+    return rows_of_inputs(quant_method="awq")
+
+
+def gptq() -> tuple[Tensors, Any]:
+    return rows_of_inputs(quant_method="gptq", desc_act=False)
+
+
+def auto_round() -> tuple[Tensors, Any]:
+    return rows_of_inputs(quant_method="auto-round", packing_format="auto_round:auto_gptq", extra_config={})
+
+
+def write(tensors: Tensors, config: Any, **others: Array) -> Path:
+    """Write a model of one weight, and other tensors by their whole names."""
+    content = {**{P + name: one for name, one in tensors.items()}, **others}
+    return write_model(Path("in"), {"a.safetensors": content}, {"quantization_config": config})
+
+
+# --- tensors ---
+
+
+def last(source: Source, name: str, value: float) -> Array:
     """Return one of the tensors with another last element."""
     array = source()[0][name].copy()
     array.reshape(-1)[-1] = value
     return array
 
 
-def faults() -> Iterator[Any]:
+def bytes_of(shape: tuple[int, ...], value: int, dtype: Any = np.uint8) -> Array:
+    return np.full(shape, value, np.uint8).view(dtype)
+
+
+def faults() -> Iterator[tuple[Source, str, Array | None, str]]:
     """Yield a source, the tensor that is another one or absent, and the tensor that the error names."""
-    for value in (np.nan, np.inf, -np.inf, -1.0, -0.0):
-        yield block, "weight_scale_inv", last(block, "weight_scale_inv", value), "weight_scale_inv"
-        if value not in (-1.0, 0.0):  # scales of integers have either sign
-            yield channel, "weight_scale", last(channel, "weight_scale", value), "weight_scale"
-        yield nvfp4, "weight_global_scale", last(nvfp4, "weight_global_scale", value), "weight_global_scale"
-        yield modelopt, "weight_scale_2", last(modelopt, "weight_scale_2", value), "weight_scale_2"
-    yield nvfp4, "weight_global_scale", last(nvfp4, "weight_global_scale", 0), "weight_global_scale"
-    yield modelopt, "weight_scale_2", last(modelopt, "weight_scale_2", 0), "weight_scale_2"
-    yield ue8m0, "scale", np.full((2, 2), 255, np.uint8).view(E8M0), "scale"
-    yield experts, "scale", np.full((4, 1), 255, np.uint8).view(E8M0), "scale"
-    yield gpt_oss, "w_scales", np.full((2, 4, 3), 255, np.uint8), "w_scales"
-    yield nvfp4, "weight_scale", np.full((6, 4), 0x7F, np.uint8).view(F8), "weight_scale"
-    yield modelopt, "weight_scale", np.full((6, 4), 0x88, np.uint8).view(F8), "weight_scale"
-    # shapes
-    for shape in [(1, 1), (2, 1), (1, 2), (2, 3), (4,), (130, 1), (130, 2), (2, 200), (0, 0), (1, 2, 2), (2,)]:
-        yield block, "weight_scale_inv", of(shape), "weight_scale_inv"
-    for shape in [(5, 1), (6, 41), (1, 6), (40,), (2, 3), (7,), (6, 7)]:
-        yield channel, "weight_scale", of(shape, BF16), "weight_scale"
-    yield experts, "scale", of((4, 2), E8M0), "scale"
-    yield gpt_oss, "w_scales", np.ones((2, 4, 2), np.uint8), "w_scales"
-    yield gpt_oss, "w_scales", np.ones((2, 4, 3), np.float32), "w_scales"
-    yield nvfp4, "weight_scale", of((6, 5), F8), "weight_scale"
-    yield nvfp4, "weight_scale", of((6, 4)), "weight_scale"
-    yield nvfp4, "weight_global_scale", of((2,)), "weight_global_scale"
-    yield nvfp4, "weight_global_scale", of((1,), BF16), "weight_global_scale"
-    yield modelopt, "weight_scale", of((6, 4), BF16), "weight_scale"
-    yield modelopt, "weight_scale_2", of((6,)), "weight_scale_2"
-    yield pack, "weight_scale", of((5, 2), BF16), "weight_scale"
-    yield pack, "weight_scale", of((6, 2), np.int32), "weight_scale"
-    yield pack, "weight_shape", np.array([6, 65]), "weight_packed"
-    yield pack, "weight_shape", np.array([-6, 64]), "weight_packed"
-    yield pack, "weight_shape", np.array([6, 64, 1]), "weight_packed"
-    yield pack, "weight_shape", np.array([2**62, 2**62]), "weight_packed"
-    yield pack, "weight_zero_point", np.ones((2, 2), np.int32), "weight_zero_point"
-    yield pack, "weight_zero_point", of((1, 2), BF16), "weight_zero_point"
-    yield pack, "weight_g_idx", np.full(64, 2, np.int32), "weight_g_idx"
-    yield pack, "weight_g_idx", np.full(64, -1, np.int32), "weight_g_idx"
-    yield pack, "weight_g_idx", np.zeros(63, np.int32), "weight_g_idx"
-    # what is missing
-    yield nvfp4, "weight_scale", None, "weight_packed"
-    yield nvfp4, "weight_global_scale", None, "weight_scale"
-    yield pack, "weight_scale", None, "weight_packed"
-    yield pack, "weight_shape", None, "weight_packed"
-    yield modelopt, "weight_scale", None, "weight"
-    yield modelopt, "weight_scale_2", None, "weight"
+    second = [(nvfp4, "weight_global_scale"), (modelopt, "weight_scale_2")]
+    for value in (np.nan, np.inf, -np.inf, -1.0, -0.0):  # scales of integers have either sign
+        signed = [] if value in (-1.0, 0.0) else [(channel, "weight_scale")]
+        for source, name in ((block, "weight_scale_inv"), *second, *signed):
+            yield source, name, last(source, name, value), name
+    for source, name, tensor in (
+        *((source, name, last(source, name, 0)) for source, name in second),
+        (ue8m0, "scale", bytes_of((2, 2), 255, E8M0)), (experts, "scale", bytes_of((4, 1), 255, E8M0)),
+        (gpt_oss, "w_scales", bytes_of((2, 4, 3), 255)), (nvfp4, "weight_scale", bytes_of((6, 4), 0x7F, F8)),
+        (modelopt, "weight_scale", bytes_of((6, 4), 0x88, F8)),
+        *((block, "weight_scale_inv", of(shape)) for shape in (
+            (1, 1), (2, 1), (1, 2), (2, 3), (4,), (130, 1), (130, 2), (2, 200), (0, 0), (1, 2, 2), (2,))),
+        *((channel, "weight_scale", of(shape, BF16)) for shape in (
+            (5, 1), (6, 41), (1, 6), (40,), (2, 3), (7,), (6, 7))),
+        (experts, "scale", of((4, 2), E8M0)), (gpt_oss, "w_scales", of((2, 4, 2), np.uint8)),
+        (gpt_oss, "w_scales", of((2, 4, 3))), (gpt_oss, "w_scales", of((2, 4, 3), np.int8)),
+        (nvfp4, "weight_scale", of((6, 5), F8)), (nvfp4, "weight_scale", of((6, 4))),
+        (nvfp4, "weight_global_scale", of((2,))), (nvfp4, "weight_global_scale", of((1,), BF16)),
+        (modelopt, "weight_scale", of((6, 4), BF16)), (modelopt, "weight_scale_2", of((6,))),
+        (pack, "weight_scale", of((5, 2), BF16)), (pack, "weight_scale", of((6, 2), np.int32)),
+        (pack, "weight_zero_point", of((2, 2), np.int32)), (pack, "weight_zero_point", of((1, 2), BF16)),
+        (pack, "weight_g_idx", np.full(64, 2, np.int32)), (pack, "weight_g_idx", np.full(64, -1, np.int32)),
+        (pack, "weight_g_idx", np.zeros(63, np.int32)),
+        (pack, "weight_packed", of((6, 8))), (pack, "weight_packed", of((1, 6, 8), np.int32)),
+    ):  # fmt: skip
+        yield source, name, tensor, name
+    for shape in ([6, 65], [-6, 64], [6, 64, 1], [2**62, 2**62]):
+        yield pack, "weight_shape", np.array(shape), "weight_packed"
+    for source, name, named in (
+        (nvfp4, "weight_scale", "weight_packed"), (nvfp4, "weight_global_scale", "weight_scale"),
+        (pack, "weight_scale", "weight_packed"), (pack, "weight_shape", "weight_packed"),
+        (modelopt, "weight_scale", "weight"), (modelopt, "weight_scale_2", "weight"),
+    ):  # fmt: skip
+        yield source, name, None, named
 
 
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize(("source", "name", "tensor", "named"), list(faults()))
 @pytest.mark.parametrize("others", [False, True], ids=["alone", "among others"])
-def test_tensors_that_do_not_fit(
-    source: Callable[[], tuple[Tensors, Any]], name: str, tensor: Array | None, named: str, others: bool,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+def test_tensors_that_do_not_fit(source: Source, name: str, tensor: Array | None, named: str, others: bool) -> None:
     tensors, config = source()
     fitting = {"model.layers.1." + one: array for one, array in tensors.items()} if others else {}
-    tensors = {one: array for one, array in {**tensors, name: tensor}.items() if array is not None}
-    content = {P + one: array for one, array in tensors.items()}
-    write_model(Path("in"), {"a.safetensors": {**content, **fitting}}, {"quantization_config": config})
-    before = everything(Path("in"))
-    text = fail("convert", "in", "out", "--to", "bfloat16", "--progress", "none", capsys=capsys)
-    assert f"{P}{named}'" in text
-    assert everything(Path("in")) == before
-    assert not Path("out").exists()
-    assert not leftovers(Path())
+    changed = {one: array for one, array in {**tensors, name: tensor}.items() if array is not None}
+    write(changed, config, **fitting)
+    before = everything(Path())
+    assert f"{P}{named}'" in fail(*TO_BFLOAT16)
+    assert everything(Path()) == before
 
 
-@pytest.mark.parametrize("words_of", [np.ones((6, 8), np.float32), np.ones((1, 6, 8), np.int32)], ids=["F32", "I32"])
-def test_words_of_another_type_or_rank(words_of: Array, capsys: pytest.CaptureFixture[str]) -> None:
-    tensors, config = pack()
-    content = {P + one: array for one, array in {**tensors, "weight_packed": words_of}.items()}
-    write_model(Path("in"), {"a.safetensors": content}, {"quantization_config": config})
-    text = fail("convert", "in", "out", "--to", "bfloat16", "--progress", "none", capsys=capsys)
-    got = {"float32": "F32 [6, 8]", "int32": "I32 [1, 6, 8]"}[words_of.dtype.name]
-    assert text == f"in: '{P}weight_packed': must be U8, or I32 of two axes; got {got}"
+@pytest.mark.parametrize(
+    ("source", "name", "tensor", "text"),
+    [(pack, "weight_packed", of((6, 8)), "must be U8, or I32 of two axes; got F32 [6, 8]"),
+     (pack, "weight_packed", of((1, 6, 8), np.int32), "must be U8, or I32 of two axes; got I32 [1, 6, 8]"),
+     (gpt_oss, "w_scales", of((2, 4, 2), np.uint8), "must be U8 [2, 4, 3]; got U8 [2, 4, 2]"),
+     (gpt_oss, "w_scales", of((2, 4, 3), np.int8), "must be U8 [2, 4, 3]; got I8 [2, 4, 3]")],
+)  # fmt: skip
+def test_what_is_said_of_them(source: Source, name: str, tensor: Array, text: str) -> None:
+    tensors, config = source()
+    write({**tensors, name: tensor}, config)
+    assert fail(*TO_BFLOAT16).startswith(f"in: '{P}{name}': {text}")
 
 
 @pytest.mark.parametrize(
     ("source", "scales", "named"),
     [(channel, "weight_scale", "weight"), (experts, "scale", "weight"), (gpt_oss, "w_scales", "w_blocks")],
 )
-def test_integers_without_scales(
-    source: Callable[[], tuple[Tensors, Any]], scales: str, named: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_integers_without_scales(source: Source, scales: str, named: str) -> None:
     """Nothing would say any more that they are codes."""
     tensors, config = source()
-    content = {prefix + one: array for prefix in (P, "b.") for one, array in tensors.items()}
-    del content[P + scales]
-    write_model(Path("in"), {"a.safetensors": content}, {"quantization_config": config})
-    text = fail("convert", "in", "out", "--to", "bfloat16", "--progress", "none", capsys=capsys)
-    assert f"'{P}{named}': has codes" in text
-    run("convert", "in", "out", "--to", "bfloat16", f"--exclude={P}*", "--exclude=b.*", capsys=capsys)
+    others = {"b." + name: one for name, one in tensors.items()}
+    write({name: one for name, one in tensors.items() if name != scales}, config, **others)
+    assert f"'{P}{named}': has codes" in fail(*TO_BFLOAT16)
+    run(*TO_BFLOAT16, f"--exclude={P}*", "--exclude=b.*")
     assert everything(Path("out")).keys() == everything(Path("in")).keys()
 
 
-def test_narrow_floats_without_scales(capsys: pytest.CaptureFixture[str]) -> None:
+def test_narrow_floats_without_scales() -> None:
     """In a checkpoint with scales they are converted by value, and the report says so; without any it is an error."""
     tensors, config = block()
-    write_model(Path("none"), {"a.safetensors": {P + "weight": tensors["weight"]}}, {"quantization_config": config})
-    assert f"'{P}weight'" in fail("convert", "none", "out", "--to", "bfloat16", capsys=capsys)
-    content = {P + "weight": tensors["weight"], **{"b." + name: one for name, one in tensors.items()}}
-    write_model(Path("in"), {"a.safetensors": content}, {"quantization_config": config})
-    text = run("convert", "in", "out", "--to", "bfloat16", "--progress", "none", capsys=capsys)
-    assert f"note: '{P}weight' has no scales; it is converted by value\n" in text
-    assert read_tensors(Path("out"))[P + "weight"].tobytes() == np.ones((130, 200), BF16).tobytes()
+    weight = {"weight": tensors["weight"]}
+    write(weight, config).rename("none")
+    assert f"'{P}weight'" in fail("convert", "none", "out", "--to", "bfloat16")
+    write(weight, config, **{"b." + name: one for name, one in tensors.items()})
+    assert f"note: '{P}weight' has no scales; it is converted by value\n" in run(*TO_BFLOAT16)
+    assert read_tensors(Path("out"))[P + "weight"].tobytes() == of((130, 200), BF16).tobytes()
 
 
-CONFIGS = {
+def test_the_shard_of_the_scales_is_missing() -> None:
+    tensors, config = block()
+    (codes, scales) = ({P + one: array} for one, array in tensors.items())
+    write_model(Path("in"), {"a.safetensors": codes, "b.safetensors": scales}, {"quantization_config": config})
+    Path("in/b.safetensors").unlink()
+    text = fail(*TO_BFLOAT16)
+    assert f"'{P}weight_scale_inv'" in text
+    assert "b.safetensors" in text
+    Path("in/model.safetensors.index.json").unlink()
+    assert f"'{P}weight'" in fail(*TO_BFLOAT16)
+
+
+def test_a_fault_in_a_file_that_exists() -> None:
+    """What the target was stays."""
+    tensors, _ = block()
+    tensors["weight_scale_inv"][1, 1] = np.nan
+    write_tensors(Path("x.safetensors"), {P + one: array for one, array in tensors.items()})
+    write_tensors(Path("y.safetensors"), {"old": of((3,))})
+    text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float32", "--overwrite")
+    assert f"'{P}weight_scale_inv': has a scale that is NaN" in text
+
+
+# --- config.json ---
+
+CONFIGS: dict[str, tuple[Source, Any, str]] = {
     "8 bits": (pack, ct(num_bits=8, group_size=32), "weight_packed"),
     "3 bits": (pack, ct(num_bits=3, group_size=32), "weight_packed"),
     "smaller blocks": (block, {**FP8, "weight_block_size": [64, 64]}, "weight_scale_inv"),
     "larger blocks": (block, {**FP8, "weight_block_size": [256, 256]}, "weight_scale_inv"),
-    "blocks of compressed-tensors": (
-        lambda: ({"weight": np.ones((130, 200), F8), "weight_scale": np.ones((2, 2), BF16)}, None),
-        ct(num_bits=8, strategy="block", block_structure=[64, 128]), "weight_scale",
-    ),
+    "blocks of compressed-tensors": (blocks, ct(num_bits=8, strategy="block", block_structure=[64, 128]),
+                                     "weight_scale"),
     "another method": (block, {"quant_method": "awq"}, "weight"),
     "another layout": (pack, FP8, "weight_packed"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_a_configuration_that_does_not_fit(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_configuration_that_does_not_fit(name: str) -> None:
     source, config, named = CONFIGS[name]
-    tensors = {P + one: array for one, array in source()[0].items()}
-    write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": config})
-    text = fail("convert", "in", "out", "--to", "bfloat16", "--progress", "none", capsys=capsys)
-    assert f"'{P}{named}'" in text
+    write(source()[0], config)
+    assert f"'{P}{named}'" in fail(*TO_BFLOAT16)
     assert not Path("out").exists()
 
 
-def test_the_shard_of_the_scales_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
-    tensors, config = block()
-    (codes, scales) = ({P + one: array} for one, array in tensors.items())
-    write_model(Path("in"), {"a.safetensors": codes, "b.safetensors": scales}, {"quantization_config": config})
-    Path("in/b.safetensors").unlink()
-    text = fail("convert", "in", "out", "--to", "bfloat16", capsys=capsys)
-    assert f"'{P}weight_scale_inv'" in text
-    assert "b.safetensors" in text
-    Path("in/model.safetensors.index.json").unlink()
-    text = fail("convert", "in", "out", "--to", "bfloat16", capsys=capsys)
-    assert f"'{P}weight'" in text
+NO_BLOCKS = (
+    [0, 128], [128, 0], "128", [128], [-1, -1], [128, -1], [True, 128], [128, 128, 128], [128.0, 128], 128,
+    ["128", 128], [], {}, False, 0, "", [None, None],
+)  # fmt: skip
+NO_GROUPS = ("32", [32], 0, -2, 32.0, True, False, {}, "")
+NO_BITS = ("4", [4], 0, 1, 9, -4, 4.0, True, None)
+NO_LISTS = ("lm_head", 3, {"lm_head": 1}, [3], [None], [["lm_head"]], True, False, 0)
+CASES = [
+    *((block, "weight_block_size", value, "a list of two positive integers") for value in NO_BLOCKS),
+    *((blocks, "block_structure", value, "a list of two positive integers") for value in (*NO_BLOCKS, "128x0", "x")),
+    *((pack, "group_size", value, "a positive integer or -1") for value in NO_GROUPS),
+    *((pack, "num_bits", value, "an integer from 2 to 8") for value in NO_BITS),
+    *((make, "group_size", one, "a positive integer or -1") for make in (awq, gptq, auto_round) for one in NO_GROUPS),
+    *((modelopt, "group_size", value, "an integer from 0 on") for value in ("16", [16], -1, 16.0, True, {})),
+    *((gptq, "desc_act", value, "true or false") for value in ("false", 0, 1, [])),
+    *((block, "scale_fmt", value, "a text") for value in (1, ["ue8m0"], True)),
+    *((auto_round, "extra_config", value, "an object with an object") for value in ([], "x", {"a": 4}, 0, False)),
+    *((pack, "config_groups", value, "an object of groups") for value in ([], "x", 1)),
+    *((block, key, one, "a list of names") for key in ("modules_to_not_convert", "ignored_layers") for one in NO_LISTS),
+    *((make, "modules_to_not_convert", "lm_head", "a list of names") for make in (awq, gptq, auto_round)),
+    *((pack, "ignore", value, "a list of names") for value in NO_LISTS),
+    *((modelopt, key, value, "a list of names") for key in ("exclude_modules", "ignore") for value in NO_LISTS),
+]  # fmt: skip
+IN_GROUPS = ("block_structure", "group_size", "num_bits")
 
 
-def test_a_fault_in_a_file_that_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    """What the target was stays."""
-    tensors, _ = block()
-    tensors["weight_scale_inv"][1, 1] = np.nan
-    write_tensors(Path("x.safetensors"), {P + one: array for one, array in tensors.items()})
-    write_tensors(Path("y.safetensors"), {"old": np.ones(3, np.float32)})
-    text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float32", "--overwrite", capsys=capsys)
-    assert f"'{P}weight_scale_inv': has a scale that is NaN" in text
+def written(make: Source, key: str, value: Any) -> Path:
+    """Write a model whose configuration has a value."""
+    tensors, config = make()
+    where = config["config_groups"]["group_0"]["weights"] if "config_groups" in config and key in IN_GROUPS else config
+    where[key] = value
+    return write(tensors, config, **{"model.norm.weight": of((8,), BF16)})
 
 
-@pytest.mark.parametrize("scales", [np.ones((1, 32, 2), np.uint8), np.ones((1, 32, 1), np.int8)])
-def test_scales_of_gpt_oss(scales: Array) -> None:
-    """They have the shape of the blocks but for the last axis, and are bytes."""
-    tensors = {"experts.w_blocks": np.zeros((1, 32, 1, 16), np.uint8), "experts.w_scales": scales}
-    source = write_tensors(Path("x.safetensors"), tensors)
-    with pytest.raises(FileError, match=r"'experts.w_scales': must be U8 \[1, 32, 1\]; got [UI]8 \[1, 32, [12]\]"):
-        convert(source, "y.safetensors", to="bfloat16")
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(("make", "key", "value", "must"), CASES)
+def test_a_value_that_is_none(make: Source, key: str, value: Any, must: str) -> None:
+    """`convert`, `open`, `inspect` and `check` say the same: the file, the entry, what it must be and what it is."""
+    source = written(make, key, value)
+    text = rf"config\.json: {key} must be {must}.*; got {re.escape(ascii(value)[:40])}"
+    for options in ("--to bfloat16", "--recipe fp8-dynamic"):
+        assert re.search(text, fail("convert", "in", "out", *options.split()))
+        assert not Path("out").exists()
+    with pytest.raises(FileError, match=text):
+        lp.checkpoints.open(source)
+    found = [one for one in lp.checkpoints.check(source) if re.search(text, one.text)]
+    assert [(one.kind, one.misread) for one in found] == [("configuration", True)]
+    assert re.search("cannot be dequantized: .*" + text, run("inspect", "in"))
+
+
+@pytest.mark.parametrize(
+    ("make", "key", "value"),
+    [*((make, "version", "gemm") for make in (block, blocks, pack, modelopt, awq, gptq, auto_round)),
+     (block, "weight_block_size", None), (block, "modules_to_not_convert", None), (block, "scale_fmt", None),
+     (blocks, "block_structure", "128x128"), (blocks, "block_structure", None), (pack, "group_size", None),
+     (pack, "ignore", None), (modelopt, "group_size", None), (modelopt, "exclude_modules", None),
+     (gptq, "desc_act", None), (gptq, "group_size", None), (auto_round, "extra_config", None),
+     (pack, "config_groups", {"W4A16": ["Linear"]})],
+)  # fmt: skip
+def test_values_null_and_older_spellings(make: Source, key: str, value: Any) -> None:
+    """JSON's null says nothing; compressed-tensors takes "128x128", and a preset's name with a list of modules."""
+    source = written(make, key, value)
+    convert(source, "out", to="bfloat16")
+    assert set(read_tensors(Path("out"))) == {P + "weight", "model.norm.weight"}
+    assert not [one for one in lp.checkpoints.check(source) if one.misread and "must be" in one.text]
+
+
+def test_groups_that_do_not_end_with_a_row() -> None:
+    """100 columns with 4 scales: groups of 32 and one of 4, as config.json says, and not 4 groups of 25."""
+    scales = np.array([[1, 2, 4, 8]], np.float32)
+    tensors = {"weight": of((1, 100), np.int8), "weight_scale": scales}
+    convert(write(tensors, ct(num_bits=8, type="int", strategy="group", group_size=32)), "out", to="float32")
+    expected = [1.0] * 32 + [2.0] * 32 + [4.0] * 32 + [8.0] * 4
+    assert read_tensors(Path("out"))[P + "weight"].tolist() == [expected]
+
+
+@pytest.mark.parametrize("groups", [None, {"W4A16": ["Linear"]}])
+def test_bits_that_the_shapes_leave_open(groups: Any) -> None:
+    """One word holds 8 codes of 2, 3 or 4 bits."""
+    tensors = {
+        "weight_packed": of((6, 1), np.int32),
+        "weight_shape": np.array([6, 8]),
+        "weight_scale": of((6, 1), BF16),
+    }
+    write(tensors, {**pack()[1], "config_groups": groups})
+    with pytest.raises(FileError, match=r"fits codes of \[2, 3, 4\] bits: config\.json must say num_bits"):
+        convert("in", "out", to="bfloat16")

@@ -24,7 +24,6 @@ from support.typed_tensors import (
     F8,
     FP4,
     FP8_BLOCKS,
-    TARGETS,
     W,
     block_model,
     nibbles,
@@ -53,48 +52,11 @@ def bytes_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes_of_reads(monkeypatch)
 
 
-# --- values ---
-
-
-@pytest.mark.parametrize("rows", [None, slice(0, 300), slice(127, 129), slice(-1, None), slice(5, 5), slice(280, 999)])
-@pytest.mark.parametrize("to", TARGETS)
-def test_blocks(to: str, rows: slice | None) -> None:
-    folder, expected = block_model()
-    with lp.checkpoints.open(folder) as checkpoint:
-        x = checkpoint.read(W, to=to, rows=rows)
-    part = expected if rows is None else expected[rows]
-    assert (x.shape, x.dtype) == (part.shape, TARGETS[to])
-    assert x.tobytes() == rounded(np.ascontiguousarray(part), to)
-
-
-@pytest.mark.parametrize("rows", [None, slice(1, 3), slice(2, None)])
-@pytest.mark.parametrize("chunk", [1, 40, 1 << 21])
-def test_gpt_oss(chunk: int, rows: slice | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hugging Face's last two axes are exchanged; rows are experts."""
-    monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", chunk)
-    codes = np.random.default_rng(3).integers(0, 16, (4, 10, 96))
-    scales = np.random.default_rng(4).integers(110, 140, (4, 10, 3), np.uint8)
-    tensors = {E + "gate_up_proj_blocks": nibbles(codes).reshape(4, 10, 3, 16), E + "gate_up_proj_scales": scales}
-    folder = write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": {"quant_method": "mxfp4"}})
-    expected = (FP4[codes] * np.repeat(np.exp2(scales.astype(np.float32) - 127), 32, 2)).transpose(0, 2, 1)
-    with lp.checkpoints.open(folder) as checkpoint:
-        assert list(checkpoint) == [E + "gate_up_proj"]
-        assert checkpoint.info(E + "gate_up_proj").shape == (4, 96, 10)
-        x = checkpoint.read(E + "gate_up_proj", rows=rows)
-    part = expected if rows is None else expected[rows]
-    assert x.shape == part.shape
-    assert x.tobytes() == rounded(np.ascontiguousarray(part), "bfloat16")
-
-
-def test_nvfp4() -> None:
-    codes, second = np.random.default_rng(8).integers(0, 16, (7, 64)), np.array([321.5], np.float32)
-    local = random_scales((7, 4)).astype(F8)
-    tensors = {W + "_packed": nibbles(codes), W + "_scale": local, W + "_global_scale": second}
-    config = {"quant_method": "compressed-tensors", "config_groups": {}}
-    folder = write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": config})
-    expected = FP4[codes] * np.repeat(local.astype(np.float32) / second, 16, 1)
-    with lp.checkpoints.open(folder) as checkpoint:
-        assert checkpoint[W].tobytes() == rounded(expected, "bfloat16")
+def test_what_is_said_of_a_weight() -> None:
+    tensors = {W + "_packed": nibbles(np.zeros((7, 64))), W + "_scale": random_scales((7, 4)).astype(F8),
+               W + "_global_scale": np.ones(1, np.float32)}  # fmt: skip
+    config = {"quantization_config": {"quant_method": "compressed-tensors", "config_groups": {}}}
+    with lp.checkpoints.open(write_model(Path("in"), {"a.safetensors": tensors}, config)) as checkpoint:
         info = checkpoint.info(W)
     assert (info.layout, info.shape, info.format) == ("compressed-tensors", (7, 64), "bfloat16")
     assert info.scheme == "float4_e2m1fn, a float8_e4m3fn scale to 16 columns, divided by a second one"
@@ -193,6 +155,10 @@ def test_nothing_is_read_before_it_is_asked_for(bytes_read: list[int]) -> None:
         checkpoint.read("n.weight", rows=slice(1, 2))
         assert sum(bytes_read) == 2
     assert repr(checkpoint).endswith("; closed>")
+    checkpoint.close()
+    with pytest.raises(ValueError, match="the checkpoint 'model' is closed"):
+        checkpoint[W]
+    assert len(checkpoint) == 2
 
 
 def test_memory_is_that_of_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,13 +178,9 @@ def test_memory_is_that_of_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_module_is_imported_when_it_is_used() -> None:
-    code = (
-        "import sys, lowprec as lp; before = 'lowprec.checkpoints' in sys.modules; "
-        "lp.checkpoints.open; lp.convert; print(before, lp.checkpoints is sys.modules['lowprec.checkpoints'])"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == (
-        "False True\n"
-    )
+    code = "import sys, lowprec as lp; before = 'lowprec.checkpoints' in sys.modules; lp.checkpoints.open; lp.convert; "
+    code += "print(before, lp.checkpoints is sys.modules['lowprec.checkpoints'])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False True\n"
 
 
 # --- what it is ---
@@ -300,31 +262,15 @@ def test_raw_names_of_packed_weights() -> None:
      ({"library": "jax"}, ValueError, "`library` must be one of numpy, torch; got 'jax'"),
      ({"rows": 3}, TypeError, "`rows` must be a slice; got int"),
      ({"rows": slice(0, 4, 2)}, ValueError, "`rows` must be a slice without a step"),
-     ({"name": "s", "rows": slice(0, 1)}, ValueError, "`rows` must be None for a tensor without axes")],
+     ({"name": "s", "rows": slice(0, 1)}, ValueError, "`rows` must be None for a tensor without axes"),
+     ({"source": "string"}, ValueError, "source"), ({"max_memory": "x"}, ValueError, "max_memory")],
 )  # fmt: skip
 def test_arguments(arguments: dict[str, Any], error: type[Exception], text: str) -> None:
     np.savez("x.npz", w=np.ones((4, 4)), s=np.float32(1))
-    with lp.checkpoints.open("x.npz") as checkpoint, pytest.raises(error, match=text):
-        checkpoint.read(**{"name": "w", **arguments})
-
-
-def test_closed() -> None:
-    folder, _ = block_model()
-    checkpoint = lp.checkpoints.open(folder)
-    checkpoint.close()
-    checkpoint.close()
-    with pytest.raises(ValueError, match="the checkpoint 'model' is closed"):
-        checkpoint[W]
-    assert len(checkpoint) == 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"), [({"source": "string"}, ValueError), ({"max_memory": "x"}, ValueError)]
-)
-def test_arguments_of_open(arguments: dict[str, Any], error: type[Exception]) -> None:
-    np.save("x.npy", np.ones(3))
-    with pytest.raises(error, match=next(iter(arguments))):
-        lp.checkpoints.open("x.npy", **arguments)
+    opening = {name: arguments[name] for name in ("source", "max_memory") if name in arguments}
+    reading = {"name": "w", **{name: one for name, one in arguments.items() if name not in opening}}
+    with pytest.raises(error, match=text), lp.checkpoints.open("x.npz", **opening) as checkpoint:
+        checkpoint.read(**reading)
 
 
 def test_codes_of_a_format_that_the_file_does_not_name() -> None:

@@ -60,8 +60,6 @@ def test_the_same_as_of_experts_one_by_one(recipe: str, stacked: Path, tmp_path:
 
 @pytest.mark.parametrize(("recipe", "preset"), PRESETS.items())
 def test_the_bytes_of_llm_compressor(recipe: str, preset: str, stacked: Path, tmp_path: Path) -> None:
-    source = {name: digest(values.tobytes()) for name, values in experts().items()}
-    assert source == DIGESTS["source"]
     convert(stacked, tmp_path / "out", recipe=recipe)
     written = tensors_of(tmp_path / "out").items()
     assert {name: [dtype, list(shape), digest(content)] for name, (dtype, shape, content) in written} == DIGESTS[
@@ -95,25 +93,23 @@ def test_each_lands_in_the_shard_of_its_origin(stacked: Path, tmp_path: Path) ->
 
 
 def test_names_of_the_tensor_and_of_an_expert(stacked: Path, tmp_path: Path) -> None:
-    def kept(**options: Any) -> set[str]:
-        report = convert(stacked, tmp_path / "out", recipe="fp8-dynamic", dry_run=True, **options)
+    """What is kept is listed, and stays as it was."""
+
+    def kept(pattern: str, dry_run: bool = True) -> set[str]:
+        report = convert(stacked, tmp_path / "out", recipe="fp8-dynamic", dry_run=dry_run, keep=pattern or ())
         return {one.name for one in report.tensors if one.action == "kept" and one.name.startswith(EXPERTS)}
 
-    assert not kept()
-    assert kept(keep=DOWN) == {name for name in SINGLE if ".down_proj" in name}
-    assert kept(keep="*.experts.1.*") == {name for name in SINGLE if ".1." in name}
-    assert kept(keep=f"{EXPERTS}.2.up_proj") == {f"{EXPERTS}.2.up_proj.weight"}
+    assert not kept("")
+    assert kept(DOWN) == {name for name in SINGLE if ".down_proj" in name}
+    assert kept(f"{EXPERTS}.2.up_proj") == {f"{EXPERTS}.2.up_proj.weight"}
     with pytest.raises(FileError, match=r"has no tensor or module that `keep` '.*3\.up_proj' names"):
-        kept(keep=f"{EXPERTS}.3.up_proj")
-
-
-def test_a_kept_expert_is_listed_and_stays_as_it_was(stacked: Path, tmp_path: Path) -> None:
-    convert(stacked, tmp_path / "out", recipe="fp8-dynamic", keep="*.experts.1.*")
-    names = [f"{EXPERTS}.1.{projection}_proj" for projection in ("down", "gate", "up")]
-    assert configuration(tmp_path / "out")["quantization_config"]["ignore"] == [*OTHERS, *names, ROUTERS]
+        kept(f"{EXPERTS}.3.up_proj")
+    names = kept("*.experts.1.*", dry_run=False)
+    assert names == {name for name in SINGLE if ".1." in name}
+    listed = sorted(name.removesuffix(".weight") for name in names)
+    assert configuration(tmp_path / "out")["quantization_config"]["ignore"] == [*OTHERS, *listed, ROUTERS]
     written = read_tensors(tmp_path / "out")
-    for name in names:
-        assert written[f"{name}.weight"].tobytes() == separate_experts()[f"{name}.weight"].tobytes()
+    assert all(written[name].tobytes() == separate_experts()[name].tobytes() for name in names)
 
 
 def with_shapes(gate_up: tuple[int, ...], down: tuple[int, ...]) -> dict[str, Array]:

@@ -24,7 +24,7 @@ from support.typed_tensors import (
     write_tensors,
 )
 
-from lowprec.checkpoints import convert
+from lowprec.checkpoints import check, convert
 from lowprec.checkpoints.files.errors import FileError
 
 Array = np.ndarray[Any, Any]
@@ -52,6 +52,7 @@ STEPS = [
     ("NVFP4A16", "mxfp4a16"), ("MXFP8A16", "fp8-dynamic"), ("MXFP4A16", "int8"), ("W4A16", "deepseek-fp8"),
     ("MXFP8A16", "deepseek-fp8-ue8m0"), ("MXFP4A16", "nvfp4a16"), ("NVFP4A16", "nvfp4a16"),
 ]  # fmt: skip
+COMFY = ("comfy-fp8", "comfy-mxfp8", "comfy-nvfp4")
 
 
 @pytest.mark.parametrize(("source", "recipe"), STEPS)
@@ -62,6 +63,17 @@ def test_one_pass_is_two(source: str, recipe: str, tmp_path: Path) -> None:
     assert len(made) == 7
     assert all(one.lossless is None for one in made)
     assert {path.name for path in tmp_path.iterdir()} == {"one", "plain", "two"}
+
+
+@pytest.mark.parametrize("source", [*COMFY, "padded"])
+@pytest.mark.parametrize("recipe", COMFY)
+def test_one_pass_is_two_for_a_file(source: str, recipe: str, tmp_path: Path) -> None:
+    """FP8 with one scale and NVFP4 of the same recipe too."""
+    one, plain, two = (tmp_path / f"{name}.safetensors" for name in ("one", "plain", "two"))
+    convert(GOLDEN / "comfy" / f"{source}.safetensors", one, recipe=recipe, verify=True)
+    convert(GOLDEN / "comfy" / f"{source}.safetensors", plain, to="bfloat16")
+    convert(plain, two, recipe=recipe)
+    assert one.read_bytes() == two.read_bytes()
 
 
 def test_errors_are_against_the_values_of_the_source(tmp_path: Path) -> None:
@@ -115,14 +127,9 @@ def test_deepseek(tmp_path: Path) -> None:
     assert configuration(tmp_path / "one")["torch_dtype"] == "bfloat16"
     assert configuration(tmp_path / "one")["quantization_config"]["ignore"] == ["lm_head"]
     written = tensors_of(tmp_path / "one")
-    assert {name: one[0] for name, one in written.items()} == {
-        w: "I8",
-        f"{P}.weight_scale": "BF16",
-        "lm_head.weight": "BF16",
-        "model.norm.weight": "F32",
-        "model.layers.0.self_attn.q_proj.weight": "I8",
-        "model.layers.0.self_attn.q_proj.weight_scale": "BF16",
-    }
+    q = "model.layers.0.self_attn.q_proj.weight"
+    types = {w: "I8", f"{P}.weight_scale": "BF16", "lm_head.weight": "BF16", "model.norm.weight": "F32", q: "I8"}
+    assert {name: one[0] for name, one in written.items()} == {**types, f"{q}_scale": "BF16"}
     x = tensors[w].astype(np.float32) * in_blocks(others[f"{w}_scale_inv"], (130, 256))
     x = x.astype(BF16).astype(np.float32)
     scale = (np.abs(x).max(axis=1, keepdims=True) / np.float32(127.5)).astype(BF16)
@@ -194,6 +201,7 @@ def test_a_single_file_says_itself_how_it_is_quantized(recipe: str, tmp_path: Pa
     convert(tmp_path / "out", tmp_path / "back", to="bfloat16")
     convert(tmp_path / "one.safetensors", tmp_path / "back.safetensors", to="bfloat16")
     assert tensors_of(tmp_path, "back.safetensors") == tensors_of(tmp_path / "back")
+    assert not [one for one in check(tmp_path / "one.safetensors") if one.misread]
     assert b"quantization_config" in (tmp_path / "one.safetensors").read_bytes()
     assert b"quantization_config" not in (tmp_path / "back.safetensors").read_bytes()
 

@@ -77,6 +77,9 @@ def test_the_head_is_listed(recipe: str, tmp_path: Path) -> None:
     convert(write_folder(tmp_path / "llama", *tied_llama()), tmp_path / "out", recipe=recipe)
     assert lists(tmp_path / "out") == [BOTH] * (2 if recipe.startswith("modelopt") else 1)
     assert errors(tmp_path / "out") == []
+    if recipe == "deepseek-fp8":
+        convert(tmp_path / "out", tmp_path / "again", recipe="w4a16")
+        assert lists(tmp_path / "again") == [BOTH]
 
 
 @pytest.mark.parametrize(
@@ -135,12 +138,6 @@ def test_another_layout(recipe: str, layout: str, tmp_path: Path) -> None:
     convert(tmp_path / "source", tmp_path / "out", layout=layout)
     assert lists(tmp_path / "out") == [BOTH] * (2 if layout == "modelopt" else 1)
     assert errors(tmp_path / "out") == []
-
-
-def test_quantized_again(tmp_path: Path) -> None:
-    convert(write_folder(tmp_path / "llama", *tied_llama()), tmp_path / "fp8", recipe="deepseek-fp8")
-    convert(tmp_path / "fp8", tmp_path / "out", recipe="w4a16")
-    assert lists(tmp_path / "out") == [BOTH]
 
 
 def test_gpt_oss_lists_the_head_always(tmp_path: Path) -> None:
@@ -204,25 +201,25 @@ def test_a_tied_head_that_is_not_listed(model: Model, key: str) -> None:
     assert not errors(write(*tied(model, key, gates), "headless", architectures=["LlamaModel"]))
 
 
-@pytest.mark.parametrize("pattern", ["re:.*lm_head", "re:lm_head$"])
-def test_expressions_for_a_tied_head(pattern: str) -> None:
-    assert not errors(write(*tied(channel, "ignore", [pattern, "re:.*gate$"])))
+GATES = "re:.*gate$"
 
 
 @pytest.mark.parametrize(
-    ("targets", "found"),
-    [(["Linear"], 1), (["re:.*_proj$"], 0), (["re:.*_proj$", "re:lm_head"], 1), (["LlamaAttention", "re:.*_proj"], 0)],
-)
-def test_groups_that_a_tied_head_is_in(targets: list[str], found: int) -> None:
-    tensors, config = tied(channel, "ignore", ["re:.*gate$"])
-    config["config_groups"]["group_0"]["targets"] = targets
+    ("model", "key", "listed", "targets", "found"),
+    [(channel, "ignore", ["re:.*lm_head", GATES], None, 0), (channel, "ignore", ["re:lm_head$", GATES], None, 0),
+     (channel, "ignore", [GATES], ["Linear"], 1), (channel, "ignore", [GATES], ["re:.*_proj$"], 0),
+     (channel, "ignore", [GATES], ["re:.*_proj$", "re:lm_head"], 1),
+     (channel, "ignore", [GATES], ["LlamaAttention", "re:.*_proj"], 0), (deepseek, "", None, None, 0),
+     (gpt_oss, "modules_to_not_convert", ["model.layers.*.self_attn"], None, 0)],
+)  # fmt: skip
+def test_what_keeps_a_tied_head(
+    model: Model, key: str, listed: list[str] | None, targets: list[str] | None, found: int
+) -> None:
+    """Expressions, groups that it is not in, FP8 of DeepSeek without a list, gpt-oss, whose experts alone count."""
+    tensors, config = tied(model, key, listed)
+    if targets:
+        config["config_groups"]["group_0"]["targets"] = targets
     assert [one.tensor for one in errors(write(tensors, config))] == ["lm_head"] * found
-
-
-def test_what_keeps_a_tied_head_by_itself() -> None:
-    """FP8 of DeepSeek without a list, in transformers; gpt-oss, whose experts alone are quantized."""
-    assert not errors(write(*tied(deepseek)))
-    assert not errors(write(*tied(gpt_oss, "modules_to_not_convert", ["model.layers.*.self_attn"]), "oss"))
 
 
 def test_a_plain_head_in_a_list_of_fp8() -> None:

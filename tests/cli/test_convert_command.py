@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.checkpoint_files import TENSORS, everything, leftovers, save, stored_bytes
-from support.command_line import fail, run
+from support.command_line import fail, run, usage_error
 
 import lowprec as lp
 from lowprec.checkpoints import convert
@@ -30,10 +30,10 @@ def _source(working_folder: Path) -> None:
     save(Path("x.safetensors"))
 
 
-def test_convert_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
+def test_convert_says_what_it_did() -> None:
     x = np.array([1.0, 1.1, 1000.0, 0.0009, np.nan, np.inf], np.float32)
     save(Path("v.safetensors"), {"w": x, "i": np.arange(3), "b": x[:2]})
-    out = run("convert", "v.safetensors", "y.safetensors", "--to", "17", "--report", "r.json", *QUIET, capsys=capsys)
+    out = run("convert", "v.safetensors", "y.safetensors", "--to", "17", "--report", "r.json", *QUIET)
     kept, header, *lines, last = out.splitlines()
     assert kept == "'i': kept, int64; no floats"
     assert header.split()[:3] == ["tensor", "from", "elements"]
@@ -50,9 +50,9 @@ def test_convert_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
     assert stored_bytes(Path("y.safetensors"), "w") == lp.encode(x, 17).tobytes()
 
 
-def test_dry_run_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_dry_run_writes_nothing() -> None:
     before = everything(Path())
-    out = run("convert", "x.safetensors", "y.safetensors", "--to", "int4", "-n", "--scale", "axis:0", capsys=capsys)
+    out = run("convert", "x.safetensors", "y.safetensors", "--to", "int4", "-n", "--scale", "axis:0")
     assert "tensors would be converted to int4" in out
     assert everything(Path()) == before
     planned = convert("x.safetensors", "y.safetensors", to="int4", scale="axis:0", dry_run=True)
@@ -61,25 +61,23 @@ def test_dry_run_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert planned.total.nan is None
 
 
-def test_every_option_reaches_the_conversion(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_option_reaches_the_conversion() -> None:
     run(
         "convert", "x.safetensors", "y.safetensors", "--to", "float8_e4m3fn", "--no-saturate", "--include", "layer.*",
         "--exclude", "*.bias", "--threads", "2", "--max-memory", "1GiB", "--verify", "--overwrite", *QUIET,
-        capsys=capsys,
     )  # fmt: skip
     name = "layer.0.weight"
     assert stored_bytes(Path("y.safetensors"), name) == lp.encode(TENSORS[name], 17, saturate=False).tobytes()
     name = "layer.0.bias"
     assert stored_bytes(Path("y.safetensors"), name) == TENSORS[name].tobytes()
     out = run("convert", "x.safetensors", "y.safetensors", "--to", "int8", "--scale", "block:16", "--scale-format",
-              "FLOAT8E8M0", "--overwrite", "--verify", *QUIET, capsys=capsys)  # fmt: skip
+              "FLOAT8E8M0", "--overwrite", "--verify", *QUIET)  # fmt: skip
     assert out.endswith(", verified\n")
 
 
 @pytest.mark.parametrize(
     ("command", "text"),
-    [("convert no y --to int8", "no: No such file or directory"),
-     ("convert x.safetensors y.safetensors --to e4m3", "--to must be a format's name"),
+    [("convert x.safetensors y.safetensors --to e4m3", "--to must be a format's name"),
      ("convert x.safetensors y.safetensors --to nvfp4",
       "--to must be a format; got 'nvfp4'; did you mean --recipe nvfp4a16 or comfy-nvfp4 or modelopt-nvfp4 or "
       "float4_e2m1fn with a --scale?"),
@@ -96,14 +94,10 @@ def test_every_option_reaches_the_conversion(capsys: pytest.CaptureFixture[str])
      ("convert x.safetensors y.safetensors --to float16 --report no/r.json", "no/r.json: must be a file in an"),
      ("convert x.safetensors y.safetensors --to float16 --report y.safetensors", "a report must not be y.safetensors"),
      ("convert x.safetensors y.safetensors --to int8 --scale-format int8", "--scale-format must be one of"),
-     ("inspect no", "no: No such file or directory"), ("inspect .", ".: No such|holds no|x"),
      ("inspect x.safetensors --from int4", "--from is for .npy and .npz")],
 )  # fmt: skip
-def test_errors(command: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    if command == "inspect .":
-        Path("x.safetensors").unlink()
-        text = ".: holds no safetensors file"
-    assert text in fail(*command.split(), capsys=capsys)
+def test_errors(command: str, text: str) -> None:
+    assert text in fail(*command.split())
 
 
 @pytest.mark.parametrize(
@@ -119,20 +113,16 @@ def test_errors(command: str, text: str, capsys: pytest.CaptureFixture[str]) -> 
      ("convert a b --to int8 --threads x", "--threads: invalid int value: 'x'"),
      ("convert a b c --to int8", "unrecognized arguments: c")],
 )  # fmt: skip
-def test_usage(command: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(command.split())
-    assert caught.value.code == 2
-    error = capsys.readouterr().err
+def test_usage(command: str, text: str) -> None:
+    error = usage_error(*command.split())
     assert error.startswith("usage: lowprec")
     assert text in error.splitlines()[-1]
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ("convert", "inspect"):
-        with pytest.raises(SystemExit) as caught:
+    for command in ("inspect", "convert"):
+        with pytest.raises(SystemExit, match="0"):
             main([command, "--help"])
-        assert caught.value.code == 0
     out = capsys.readouterr().out
     for option in ("--to", "--scale", "--include", "--dry-run", "--overwrite", "--verify", "--max-memory", "examples:"):
         assert option in out
@@ -144,16 +134,16 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
             assert words[words.index(what) + 1] in known[what]
 
 
-def test_inspect(capsys: pytest.CaptureFixture[str]) -> None:
-    out = run("inspect", "x.safetensors", "--stats", capsys=capsys)
+def test_inspect() -> None:
+    out = run("inspect", "x.safetensors", "--stats")
     lines = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
     assert lines["ids"] == ["int64", "96", "0", "0", "0", "11", "3x4"]
     assert lines["empty"] == ["float32", "0", "0", "0", "-", "-", "0x4"]
     assert lines["layer.0.weight"][:4] == ["float32", "24576", "2", "2"]
     assert lines["norm"][-1] == "scalar"
-    plain = run("inspect", "x.safetensors", capsys=capsys)
+    plain = run("inspect", "x.safetensors")
     assert plain.splitlines()[-1].startswith("x.safetensors: 8 tensors, ")
-    found = json.loads(run("inspect", "x.safetensors", "--json", capsys=capsys))
+    found = json.loads(run("inspect", "x.safetensors", "--json"))
     assert {one["name"]: one["shape"] for one in found}["ids"] == [3, 4]
 
 
@@ -201,33 +191,28 @@ def test_progress(style: str, is_terminal: bool, monkeypatch: pytest.MonkeyPatch
         assert "1.00M" in stream.text
 
 
-def test_progress_without_tqdm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_without_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert type(make_progress("auto", 1)).__name__ == "_Lines"
-    text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float16", "--progress", "bar", capsys=capsys)
+    text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float16", "--progress", "bar")
     assert text == "--progress bar needs tqdm, which is not installed: pip install 'lowprec[convert]'"
     with pytest.raises(ValueError, match="`progress` must be one of auto, bar"):
         as_progress("loud")
 
 
-def test_onnx_models_without_onnx(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_onnx_models_without_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("x.onnx").write_bytes(b"\x08\x01")
     monkeypatch.setitem(sys.modules, "onnx", None)
-    assert fail("inspect", "x.onnx", capsys=capsys) == "ONNX models need the onnx package: pip install 'lowprec[onnx]'"
+    assert fail("inspect", "x.onnx") == "ONNX models need the onnx package: pip install 'lowprec[onnx]'"
 
 
 def test_sizes() -> None:
     assert [parse_size(text) for text in (5, "5", "1K", "256M", "2GiB", "1TB")] == [
         5, 5, 1024, 256 << 20, 2 << 30, 1 << 40,
     ]  # fmt: skip
-    assert [size_text(n) for n in (0, 1023, 1024, 3 << 29, 5 << 40)] == [
-        "0 B",
-        "1023 B",
-        "1.0 KiB",
-        "1.5 GiB",
-        "5.0 TiB",
-    ]
+    sizes = {0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 3 << 29: "1.5 GiB", 5 << 40: "5.0 TiB"}
+    assert {n: size_text(n) for n in sizes} == sizes
     for text in ("", "M", "1.5G", "-1", "1E", True):
         with pytest.raises(ValueError, match="`max_memory` must be a number of bytes such as 256M"):
             parse_size(text)
@@ -248,8 +233,8 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_ctrl_c_leaves_the_old_target(capsys: pytest.CaptureFixture[str]) -> None:
-    run("convert", "x.safetensors", "y.safetensors", "--to", "float4_e2m1fn", *QUIET, capsys=capsys)
+def test_ctrl_c_leaves_the_old_target() -> None:
+    run("convert", "x.safetensors", "y.safetensors", "--to", "float4_e2m1fn", *QUIET)
     before = everything(Path())
     command = [sys.executable, "-c", INTERRUPTED, "convert", "x.safetensors", "y.safetensors", "--to", "float16"]
     done = subprocess.run([*command, "--overwrite", "--threads", "2"], capture_output=True, check=False, timeout=60)

@@ -15,11 +15,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.command_line import fail, listing, run
+from support.command_line import call, fail, listing, run, usage_error
+from support.safetensors_writer import save_file
 
 import lowprec as lp
-from lowprec.cli import demo, main
-from lowprec.cli import demo as synthetic_model
+from lowprec.cli import demo
 
 RECIPES = ["fp8-dynamic", "mxfp4a16", "nvfp4a16", "w4a16-g32"]
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -55,8 +55,9 @@ def row_of(text: str, name: str) -> list[str]:
     return next(line for line in text.splitlines() if line.startswith(f"{name} ")).split()[-8:]
 
 
-def test_the_figures_are_those_of_the_files(temporary: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = run("demo", "--size", "1M", "--keep", "kept", capsys=capsys)
+def test_the_figures_are_those_of_the_files(temporary: Path) -> None:
+    """As text, and as JSON."""
+    text = run("demo", "--size", "1M", "--keep", "kept")
     original = Path("kept/original")
     assert sorted(os.listdir("kept")) == sorted([*RECIPES, "original"])
     assert os.listdir(temporary) == []
@@ -66,32 +67,27 @@ def test_the_figures_are_those_of_the_files(temporary: Path, capsys: pytest.Capt
     assert copy[-7:-4] == ["16.00", f"{nbytes_in(original) / MIB:.1f}", "MiB"]
     elements = sum(float64_of(original, name).size for name in LINEAR)
     stored = {one.name: one.nbytes for one in lp.checkpoints.inspect(original)}
-    for name in RECIPES:
-        bits, size, unit, ratio, sqnr, *_, times = row_of(text, name)
-        output = Path("kept", name)
-        nbytes = nbytes_in(output)
-        assert (size, unit) == (f"{nbytes / 1024:.1f}", "KiB")
+    result = json.loads(run("demo", "--size", "1M", "--json", "--keep", "again"))
+    assert (result["source"], result["rounds"], result["bytes"]) == (None, 3, nbytes_in(original))
+    assert [one["name"] for one in result["conversions"]] == RECIPES
+    for one in result["conversions"]:
+        bits, size, unit, ratio, sqnr, *_, times = row_of(text, one["name"])
+        output = Path("kept", one["name"])
+        nbytes, exact = nbytes_in(output), sqnr_of(original, output, LINEAR)
+        assert (size, unit, one["bytes"]) == (f"{nbytes / 1024:.1f}", "KiB", nbytes)
         assert ratio == f"{nbytes / nbytes_in(original):.2f}"
-        assert float(sqnr) == pytest.approx(sqnr_of(original, output, LINEAR), abs=0.011)
+        assert float(sqnr) == pytest.approx(exact, abs=0.011)
+        assert one["sqnr_db"] == pytest.approx(exact, abs=0.01)
         made = sum(one.nbytes for one in lp.checkpoints.inspect(output) if one.name not in stored.keys() - {*LINEAR})
         assert bits == f"{8 * made / elements:.2f}"
         assert float(times) > 0
+        assert one["seconds_ratio"] == one["seconds"] / result["copy_seconds"]
+        assert (one["converted"], one["tensors"], one["options"]) == (14, 21, {"recipe": one["name"]})
     assert all(len(line) <= 100 or str(temporary.parent)[:20] in line for line in text.splitlines())
     assert text.isascii()
 
 
-def test_json_has_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    result = json.loads(run("demo", "--size", "1M", "--json", "--keep", "kept", capsys=capsys))
-    assert (result["source"], result["rounds"], result["bytes"]) == (None, 3, nbytes_in(Path("kept/original")))
-    assert [one["name"] for one in result["conversions"]] == RECIPES
-    for one in result["conversions"]:
-        assert one["bytes"] == nbytes_in(Path(one["output"]))
-        assert one["seconds_ratio"] == one["seconds"] / result["copy_seconds"]
-        assert (one["converted"], one["tensors"], one["options"]) == (14, 21, {"recipe": one["name"]})
-        assert one["sqnr_db"] == pytest.approx(sqnr_of(Path("kept/original"), Path(one["output"]), LINEAR), abs=0.01)
-
-
-def test_medians_of_turns(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_medians_of_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls take as long as a clock says that is set by hand: 1, 9, 2 s for copies, for conversions 4 s and more."""
     clock, calls = [0.0], list[str]()
     copying, converting = demo.Comparison._copy, demo.convert
@@ -110,21 +106,21 @@ def test_medians_of_turns(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     monkeypatch.setattr(demo.Comparison, "_copy", copy)
     monkeypatch.setattr(demo, "convert", convert)
     monkeypatch.setattr(demo.time, "perf_counter", lambda: clock[0])
-    result = json.loads(run("demo", "--size", "1M", "--json", capsys=capsys))
+    result = json.loads(run("demo", "--size", "1M", "--json"))
     assert calls == ["copy", *RECIPES] * 3
     assert result["copy_seconds"] == 2
     assert [one["seconds"] for one in result["conversions"]] == [5] * 4
     assert [one["seconds_ratio"] for one in result["conversions"]] == [2.5] * 4
 
 
-def test_commands_to_type_next(capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_to_type_next() -> None:
     """Those for a path are run as they stand, with a name that a shell must have quoted."""
     np.savez("my x.npz", w=np.linspace(-1, 1, 4096, dtype=np.float32).reshape(64, 64))
-    lines = run("demo", "my x.npz", capsys=capsys).splitlines()
+    lines = run("demo", "my x.npz").splitlines()
     commands = [shlex.split(line.partition("  write one")[0]) for line in lines if line.startswith("  lowprec convert")]
     assert len(commands) == 4
     for number, (_, *arguments) in enumerate(commands):
-        run(*[f"{number}.npz" if one == "OUT.npz" else one for one in arguments], capsys=capsys)
+        run(*[f"{number}.npz" if one == "OUT.npz" else one for one in arguments])
         table = lines[6 + number].split()
         assert float(table[6]) == pytest.approx(sqnr_of(Path("my x.npz"), Path(f"{number}.npz"), ["w"]), abs=0.011)
 
@@ -142,38 +138,34 @@ def _save_gguf(path: str, x: Any) -> None:
     write(Path(path), {"blk.0.ffn_up.weight": x})
 
 
-def _save_safetensors(path: str, x: Any) -> None:
-    fields = {"w": {"dtype": "F32", "shape": x.shape, "data_offsets": [0, x.nbytes]}}
-    text = json.dumps(fields).encode()
-    Path(path).write_bytes(len(text).to_bytes(8, "little") + text + x.tobytes())
-
-
 PATHS = {
     "x.npy": (np.save, ["bf16", "fp8", "int8-g32", "mxfp8-g32"], "npz"),
     "x.npz": (lambda path, x: np.savez(path, w=x), ["bf16", "fp8", "int8-g32", "mxfp8-g32"], "npz"),
-    "x.safetensors": (_save_safetensors, ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"], "safetensors"),
+    "x.safetensors": (
+        lambda path, x: save_file({"w": x}, path),
+        ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"],
+        "safetensors",
+    ),
     "x.onnx": (_save_onnx, ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"], "onnx"),
     "x.gguf": (_save_gguf, ["q8_0", "mxfp4", "q4_0"], "gguf"),
 }
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_a_file_of_any_kind(name: str, temporary: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_any_kind(name: str, temporary: Path) -> None:
     save, names, suffix = PATHS[name]
     save(name, np.random.RandomState(1).standard_normal((64, 96)).astype(np.float32))
     before = listing()
-    result = json.loads(run("demo", name, "--json", capsys=capsys))
+    result = json.loads(run("demo", name, "--json"))
     assert [one["name"] for one in result["conversions"]] == names
     assert all(one["sqnr_db"] > 15 and one["bytes"] < result["bytes"] for one in result["conversions"])
     assert listing() == before
     assert os.listdir(temporary) == []
-    run("demo", name, "--keep", "kept", capsys=capsys)
+    run("demo", name, "--keep", "kept")
     assert sorted(os.listdir("kept")) == sorted(f"{one}.{suffix}" for one in names)
 
 
-def test_a_large_checkpoint_is_converted_once(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_large_checkpoint_is_converted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "LARGE", MIB)  # headers come on top
     styles = []
     converting = demo.convert
@@ -183,41 +175,39 @@ def test_a_large_checkpoint_is_converted_once(
         return converting(*paths, **options)
 
     monkeypatch.setattr(demo, "convert", convert)
-    text = run("demo", "--size", "1M", capsys=capsys)
+    text = run("demo", "--size", "1M")
     assert "take turns" in text
     assert ", once each.\n" in text
     assert styles == [None] * 4 + ["auto"] * 4
 
 
-def test_links_out_of_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+def test_links_and_folders_in_a_folder() -> None:
     Path("blobs").mkdir()
-    synthetic_model.write_model(Path("blobs"), 128)
-    Path("model").mkdir()
+    demo.write_model(Path("blobs"), 128)
+    Path("model/notes/old").mkdir(parents=True)
+    Path("model/notes/old/first.txt").write_text("nothing")
     for name in ("model.safetensors", "config.json"):
         Path("model", name).symlink_to(Path("../blobs", name))
-    assert fail("demo", "model", capsys=capsys).endswith("outside of the folder; say --follow-links")
-    result = json.loads(run("demo", "model", "--follow-links", "--json", capsys=capsys))
-    assert (len(result["conversions"]), result["bytes"]) == (4, nbytes_in(Path("blobs")))
+    assert fail("demo", "model").endswith("outside of the folder; say --follow-links")
+    result = json.loads(run("demo", "model", "--follow-links", "--json"))
+    assert (len(result["conversions"]), result["bytes"]) == (4, nbytes_in(Path("blobs")) + len("nothing"))
+    assert result["copy_seconds"] > 0
 
 
-def test_no_folder_for_temporary_files(
-    temporary: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_folder_for_temporary_files(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(temporary / "none")])
     np.savez("x.npz", w=np.ones((64, 64), np.float32))
-    assert fail("demo", "x.npz", capsys=capsys).startswith("no folder for temporary files: No usable temporary")
+    assert fail("demo", "x.npz").startswith("no folder for temporary files: No usable temporary")
 
 
-def test_what_does_not_apply_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_does_not_apply_is_listed() -> None:
     """Rows of 80 columns have no groups of 32."""
     x = np.random.RandomState(1).standard_normal((8, 80)).astype(ml_dtypes.bfloat16)
-    fields = {"m.0.up_proj.weight": {"dtype": "BF16", "shape": x.shape, "data_offsets": [0, x.nbytes]}}
-    text = json.dumps(fields).encode()
     Path("model").mkdir()
-    Path("model/model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + x.tobytes())
+    save_file({"m.0.up_proj.weight": x}, Path("model/model.safetensors"))
     Path("model/config.json").write_text('{"model_type": "llama"}')
-    lines = run("demo", "model", capsys=capsys).splitlines()
+    lines = run("demo", "model").splitlines()
     assert [line.split()[0] for line in lines[6:8]] == ["fp8-dynamic", "nvfp4a16"]
     printed = " ".join(" ".join(lines).split())
     for one in RECIPES[1::2]:
@@ -226,51 +216,47 @@ def test_what_does_not_apply_is_listed(capsys: pytest.CaptureFixture[str]) -> No
     assert printed.count("left out ") == 2
 
 
-def test_values_that_a_recipe_refuses(temporary: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run("demo", "--size", "1M", "--keep", "kept", capsys=capsys)
+def test_values_that_a_recipe_refuses(temporary: Path) -> None:
+    run("demo", "--size", "1M", "--keep", "kept")
     path = Path("kept/original/model.safetensors")
     content = path.read_bytes()
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     at = len(content) - max(one["data_offsets"][1] for one in header.values() if "data_offsets" in one)
     at += header[LINEAR[3]]["data_offsets"][0]
     path.write_bytes(content[:at] + b"\xc0\x7f" + content[at + 2 :])  # a NaN
-    capsys.readouterr()
-    assert main(["demo", str(path)]) == 1
-    error = capsys.readouterr().err
+    status, _, error = call("demo", str(path))
+    assert status == 1
     assert error.startswith(f"lowprec: {path}: no conversion of the demo applies; w4a16-g32: '{LINEAR[3]}': has a NaN")
     assert error.count("\n") == 1
     assert os.listdir(temporary) == []
 
 
-def test_bad_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_arguments() -> None:
     np.savez("n.npz", n=np.arange(3))
     Path("text.txt").write_text("text")
     Path("taken").mkdir()
-    assert fail("demo", "nothing", capsys=capsys) == "nothing: No such file or directory"
-    assert fail("demo", "text.txt", capsys=capsys).startswith("text.txt: must be .npy, .npz, .safetensors, .gguf")
-    assert fail("demo", "taken", capsys=capsys) == "taken: holds no safetensors file"
+    assert fail("demo", "nothing") == "nothing: No such file or directory"
+    assert fail("demo", "text.txt").startswith("text.txt: must be .npy, .npz, .safetensors, .gguf")
+    assert fail("demo", "taken") == "taken: holds no safetensors file"
     message = "n.npz: no conversion of the demo applies; mxfp8-g32: has no tensor that it converts"
-    assert fail("demo", "n.npz", capsys=capsys) == message
-    assert fail("demo", "--keep", "taken", capsys=capsys) == "taken: exists; --keep must name a new folder"
+    assert fail("demo", "n.npz") == message
+    assert fail("demo", "--keep", "taken") == "taken: exists; --keep must name a new folder"
     message = "no/such: must be a new folder in an existing one"
-    assert fail("demo", "--keep", "no/such", capsys=capsys) == message
+    assert fail("demo", "--keep", "no/such") == message
     message = "the size must be from 1M to 1024M; got 1023 bytes"
-    assert fail("demo", "--size", "1023", capsys=capsys) == message
-    run("demo", "--size", "1M", "--keep", "kept", capsys=capsys)
+    assert fail("demo", "--size", "1023") == message
+    run("demo", "--size", "1M", "--keep", "kept")
     message = "kept/original/new: must lie outside of kept/original"
-    assert fail("demo", "kept/original", "--keep", "kept/original/new", capsys=capsys) == message
+    assert fail("demo", "kept/original", "--keep", "kept/original/new") == message
     for arguments in (["n.npz", "--size", "1M"], ["--size", "many"]):
-        with pytest.raises(SystemExit) as caught:
-            main(["demo", *arguments])
-        assert caught.value.code == 2
+        usage_error("demo", *arguments)
 
 
 @pytest.mark.parametrize("keep", [[], ["--keep", "kept"]], ids=["removed", "kept"])
 @pytest.mark.parametrize("path", [[], ["x.npz"]], ids=["synthetic", "path"])
 def test_ctrl_c_leaves_nothing(
-    keep: list[str], path: list[str], temporary: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    keep: list[str], path: list[str], temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     np.savez("x.npz", w=np.ones((64, 64), np.float32))
     before, calls = listing(), list[Path]()
     converting = demo.convert
@@ -283,8 +269,7 @@ def test_ctrl_c_leaves_nothing(
         return report
 
     monkeypatch.setattr(demo, "convert", convert)
-    assert main(["demo", *(path or ["--size", "1M"]), *keep]) == 130
-    assert capsys.readouterr().err == "lowprec: interrupted\n"
+    assert call("demo", *(path or ["--size", "1M"]), *keep)[::2] == (130, "lowprec: interrupted\n")
     assert len(calls) == 10
     assert listing() == before
     assert os.listdir(temporary) == []
@@ -301,17 +286,15 @@ def shutil_usage(free: int, first: int | None = None) -> Any:
 
 
 @pytest.mark.parametrize("free", [MIB, 2 * MIB + 100_000], ids=["synthetic", "outputs"])
-def test_too_little_room(
-    free: int, temporary: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_too_little_room(free: int, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The checkpoint and a copy need 2 MiB; kept outputs, after the checkpoint was written, 1.9 MiB together."""
     usage = shutil_usage(free)
     monkeypatch.setattr("shutil.disk_usage", usage)
     before = listing()
     if free > 2 * MIB:
-        run("demo", "--size", "1M", capsys=capsys)
+        run("demo", "--size", "1M")
         monkeypatch.setattr("shutil.disk_usage", shutil_usage(int(1.2 * MIB), 2 * MIB + 100_000))
-    error = fail("demo", "--size", "1M", "--keep", "kept", capsys=capsys)
+    error = fail("demo", "--size", "1M", "--keep", "kept")
     assert error.startswith(f"{temporary.parent}: the demo needs ")
     assert error.endswith("left; --keep, or TMPDIR, names a folder on another one")
     assert listing() == before
@@ -325,25 +308,15 @@ def room_of(text: str) -> float:
     return float(found[1])
 
 
-def test_an_output_that_is_larger_than_the_checkpoint(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_output_that_is_larger_than_the_checkpoint() -> None:
     np.save("x.npy", np.random.RandomState(1).standard_normal((64, 96)).astype(np.float32))
-    run("cast", "x.npy", "y.npz", "--to", "float8_e4m3fn", capsys=capsys)
-    text = run("demo", "y.npz", "--keep", "kept", capsys=capsys)
+    run("cast", "x.npy", "y.npz", "--to", "float8_e4m3fn")
+    text = run("demo", "y.npz", "--keep", "kept")
     sizes = {path.name: path.stat().st_size for path in Path("kept").iterdir()}
     assert max(sizes, key=sizes.__getitem__) == "bf16.npz"
     assert sizes["bf16.npz"] > 1.5 * Path("y.npz").stat().st_size
     assert room_of(text) == pytest.approx(sum(sizes.values()) / 1024, abs=1)  # kept, all of them
-    assert room_of(run("demo", "y.npz", capsys=capsys)) == pytest.approx(sizes["bf16.npz"] / 1024, abs=1)
-
-
-def test_folders_in_folders_are_copied(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("model/notes/old").mkdir(parents=True)
-    demo.write_model(Path("model"), 128)
-    Path("model/notes/old/first.txt").write_text("nothing")
-    weights, files = Path("model/model.safetensors"), [path for path in Path("model").rglob("*") if path.is_file()]
-    result = json.loads(run("demo", "model", "--json", capsys=capsys))
-    assert result["bytes"] == sum(path.stat().st_size for path in files) > weights.stat().st_size
-    assert result["copy_seconds"] > 0
+    assert room_of(run("demo", "y.npz")) == pytest.approx(sizes["bf16.npz"] / 1024, abs=1)
 
 
 LIMITED = """
@@ -376,3 +349,42 @@ def test_a_full_disk(limit: int, arguments: list[str], what: str, temporary: Pat
     assert done.stderr.count("\n") == 1
     assert listing() == before
     assert os.listdir(temporary) == []
+
+
+def test_the_synthetic_checkpoint_is_a_llama() -> None:
+    for name in ("one", "two"):
+        Path(name).mkdir()
+        demo.write_model(Path(name), 256)
+    one, two = (Path(name, "model.safetensors").read_bytes() for name in ("one", "two"))
+    assert one == two
+    entries = {entry.name: entry for entry in lp.checkpoints.inspect("one")}
+    assert {entry.format for entry in entries.values()} == {"bfloat16"}
+    assert sum(entry.nbytes for entry in entries.values()) == demo.nbytes_of(256)
+    norms = [f"model.layers.{i}.{name}_layernorm.weight" for i in range(2) for name in ("input", "post_attention")]
+    ends = ["model.embed_tokens.weight", "model.norm.weight", "lm_head.weight"]
+    assert entries.keys() == {*LINEAR, *norms, *ends}
+    config = json.loads(Path("one/config.json").read_text())
+    width, inner = config["hidden_size"], config["intermediate_size"]
+    keys = config["num_key_value_heads"] * config["head_dim"]
+    assert config["num_attention_heads"] * config["head_dim"] == width
+    shapes = [(width, width), (keys, width), (keys, width), (width, width), (inner, width), (inner, width)]
+    assert [entries[name].shape for name in LINEAR] == [*shapes, (width, inner)] * 2
+    assert [demo.width_of(size << 20) for size in (1, 4, 64, 1024)] == [128, 256, 1024, 4096]
+    assert entries["lm_head.weight"].shape == entries[ends[0]].shape == (config["vocab_size"], width)
+
+
+def test_weights_have_heavy_tails_and_outlier_channels(temporary: Path) -> None:
+    """Quantiles of Student's t with 4 degrees of freedom, as tables print them; its deviation is the root of 2."""
+    table = demo._quantiles()
+    for p, t in ((0.5, 0.0), (0.9, 1.533), (0.975, 2.776), (0.995, 4.604), (0.9995, 8.610)):
+        assert float(table[int(p * 65536)]) * 2**0.5 == pytest.approx(t, rel=0.003, abs=1e-4)
+    demo.write_model(temporary, 512)
+    for name, axis in (("self_attn.q_proj", 0), ("mlp.down_proj", 1)):
+        with lp.checkpoints.open(temporary) as checkpoint:
+            x = checkpoint[f"model.layers.1.{name}.weight"].astype(np.float64)
+        spread = np.abs(x).mean(axis)  # rows differ by up to 4 anyway; columns do not
+        outliers = spread[[32, 288]]
+        if axis == 0:
+            assert np.flatnonzero(spread > 2.5 * np.median(spread)).tolist() == [32, 288]
+        assert outliers.min() > 1.9 * np.median(spread)
+        assert np.abs(x).max() > 15 * x.std()

@@ -16,31 +16,21 @@ from typing import Any
 
 import pytest
 from support.browser import free_port, server, wait_for
+from support.command_line import fail, usage_error
 
-from lowprec.cli import explore, main
+from lowprec.cli import explore
 from lowprec.explorer.shared import theme
 
 
-def test_without_streamlit_it_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_streamlit_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *rest: None if name == "streamlit" else find(name, *rest)
-    )
-    assert main(["explore", "--headless"]) == 1
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err == "lowprec: explore needs Streamlit: pip install 'lowprec[explorer]'\n"
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *_: None if name == "streamlit" else find(name, *_))
+    assert fail("explore", "--headless") == "explore needs Streamlit: pip install 'lowprec[explorer]'"
 
 
 @pytest.mark.parametrize("port", ["65536", "-1", "http", "", "8_501", "9" * 5000, "1.0"])
-def test_a_wrong_port_is_one_line(port: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(["explore", f"--port={port}"])
-    assert end.value.code == 2
-    out, err = capsys.readouterr()
-    assert out == ""
+def test_a_wrong_port_is_one_line(port: str) -> None:
+    err = usage_error("explore", f"--port={port}")
     assert err.count("\n") == 1
     assert err.startswith("lowprec: --port must be a number from 0 (any free port) to 65535; got ")
 
@@ -113,7 +103,6 @@ def test_a_foreign_origin_is_refused_and_no_other_host_is_asked() -> None:
                 proxy.accept()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def status(address: str, path: str, host: str) -> int:
     """Return the status of a request over plain HTTP that names some host."""
     asked = urllib.request.Request(f"{address}/{path}", headers={"Host": host})

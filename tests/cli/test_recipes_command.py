@@ -10,11 +10,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.checkpoint_files import parse, save
-from support.command_line import run
+from support.command_line import fail, run
 
 import lowprec as lp
 from lowprec.checkpoints.recipes import CHANGES, RECIPES
-from lowprec.cli import main
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
@@ -53,8 +52,8 @@ FORMULAS = {
 }
 
 
-def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
-    header, *lines = run("recipes", capsys=capsys).splitlines()
+def test_the_list() -> None:
+    header, *lines = run("recipes").splitlines()
     assert header.split() == ["recipe", "layout", "what", "is", "written"]
     assert [line.split()[0] for line in lines] == [*NAMES, "fnuz", "fn"]
     for recipe, line in zip((*RECIPES, *CHANGES), lines, strict=True):
@@ -62,9 +61,9 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_recipe(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_recipe(name: str) -> None:
     recipe = next(one for one in RECIPES if one.name == name)
-    out = run("recipes", name, capsys=capsys)
+    out = run("recipes", name)
     assert out.startswith(f"{name}: {recipe.summary}\n")
     for text in (recipe.layout, recipe.readers, recipe.checked, recipe.tool.name):
         assert text in out
@@ -73,8 +72,8 @@ def test_every_recipe(name: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_tensors_and_formulas(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    out = run("recipes", name, capsys=capsys)
+def test_tensors_and_formulas(name: str) -> None:
+    out = run("recipes", name)
     rows = re.findall(r"^  (\w+) +model\.layers\.0\.mlp\.up_proj\.(\w+) +(\w+) +(\w+) +[\d.]+ \w+$", out, re.MULTILINE)
     assert {last: (fmt, shape) for _, last, fmt, shape in rows} == TENSORS[name]
     assert [role for role, *_ in rows][:2] == ["codes", "scales"]
@@ -83,9 +82,9 @@ def test_tensors_and_formulas(name: str, capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_what_is_printed_is_what_is_written(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_printed_is_what_is_written(name: str) -> None:
     """Names and types of a real output, and config.json to the last entry."""
-    out = run("recipes", name, capsys=capsys)
+    out = run("recipes", name)
     weight = "model.layers.0.mlp.up_proj.weight"
     Path("in").mkdir()
     tensors = {weight: np.ones((128, 256), ml_dtypes.bfloat16), "lm_head.weight": np.ones((8, 256), ml_dtypes.bfloat16)}
@@ -100,9 +99,9 @@ def test_what_is_printed_is_what_is_written(name: str, capsys: pytest.CaptureFix
     assert printed == json.loads(Path("out/config.json").read_text())["quantization_config"]
 
 
-def test_experts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_experts() -> None:
     """32 experts whose 2880 inputs become the last axis: 90 groups of 32, in 16 bytes each."""
-    out = run("recipes", "gptoss-mxfp4", capsys=capsys)
+    out = run("recipes", "gptoss-mxfp4")
     name = "model.layers.0.mlp.experts.gate_up_proj"
     assert f"{name} (bfloat16, 32x2880x5760, 1012.5 MiB) becomes\n" in out
     assert f"  codes   {name}_blocks  uint8  32x5760x90x16  253.1 MiB\n" in out
@@ -110,24 +109,23 @@ def test_experts(capsys: pytest.CaptureFixture[str]) -> None:
     assert "absmax / 6, in float32, rounded up to a power of two" in out
 
 
-def test_changes_of_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    out = run("recipes", "fnuz", capsys=capsys)
+def test_changes_of_codes() -> None:
+    out = run("recipes", "fnuz")
     assert "codes       float8_e4m3fn becomes float8_e4m3fnuz\n" in out
     assert out.endswith("scales      times 2, those of inputs too\n")
-    assert "codes       float8_e4m3fnuz becomes float8_e4m3fn\n" in run("recipes", "fn", capsys=capsys)
+    assert "codes       float8_e4m3fnuz becomes float8_e4m3fn\n" in run("recipes", "fn")
 
 
-def test_gguf(capsys: pytest.CaptureFixture[str]) -> None:
+def test_gguf() -> None:
     """14336 x 4096 elements in blocks of 32, of 34 or 18 bytes."""
     for name, kind, nbytes in (("q8_0", "Q8_0", 34), ("q4_0", "Q4_0", 18)):
-        out = run("recipes", name, capsys=capsys)
+        out = run("recipes", name)
         assert f"scheme      {kind}: {nbytes} bytes to 32 columns\n" in out
         assert f"{kind}  14336x4096  {14336 * 128 * nbytes / (1 << 20):.1f} MiB\n" in out
         assert "formula     scale  = " in out
 
 
-def test_no_such_recipe(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["recipes", "fp9"]) == 1
-    err = capsys.readouterr().err
-    assert err.startswith("lowprec: `NAME` must be one of fp8-dynamic, ")
-    assert err.endswith("got 'fp9'\n")
+def test_no_such_recipe() -> None:
+    err = fail("recipes", "fp9")
+    assert err.startswith("`NAME` must be one of fp8-dynamic, ")
+    assert err.endswith("got 'fp9'")

@@ -107,16 +107,12 @@ def test_without_a_sign_zero_is_an_end() -> None:
 @pytest.mark.parametrize(
     ("fmt", "options", "message"),
     [
-        ("float8_e8m0fnu", {}, "`fmt` must be an integer or a float that has a zero"),
-        ("bool", {}, "`fmt`"),
-        ("uint8", {"symmetric": True}, "`symmetric`"),
-        ("float8_e5m2", {"symmetric": True}, "`symmetric`"),
-        ("float8_e5m2", {"rounding": "up"}, "`rounding`"),
-        ("float8_e5m2", {"rounding": "stochastic"}, "`seed`"),
-        ("float8_e5m2", {"seed": 1}, "`seed`"),
-        ("float8_e5m2", {"precision": "float9"}, "`precision`"),
+        ("float8_e8m0fnu", {}, "`fmt` must be an integer or a float that has a zero"), ("bool", {}, "`fmt`"),
+        ("uint8", {"symmetric": True}, "`symmetric`"), ("float8_e5m2", {"symmetric": True}, "`symmetric`"),
+        ("float8_e5m2", {"rounding": "up"}, "`rounding`"), ("float8_e5m2", {"rounding": "stochastic"}, "`seed`"),
+        ("float8_e5m2", {"seed": 1}, "`seed`"), ("float8_e5m2", {"precision": "float9"}, "`precision`"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_named(fmt: str, options: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         saturates(np.ones(2), fmt, **options)

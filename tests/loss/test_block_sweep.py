@@ -92,15 +92,12 @@ def test_stochastic_rounding_is_seeded() -> None:
     ("arguments", "options", "message"),
     [
         ((np.zeros(0, np.float32),), {}, "`x` must have at least one element"),
-        ((np.zeros(3, np.int32),), {}, "`x` must be one of float32"),
-        ((X, "mxfp5"), {}, "mxfp5"),
-        ((X, "float8_e8m0fnu"), {}, "`fmt`"),
-        ((X,), {"scale_rule": "torchao"}, "`scale_rule`"),
-        ((X, "nvfp4"), {"scale_rule": "floor"}, "`scale_rule`"),
-        ((X,), {"block_size": 0}, "`block_size`"),
+        ((np.zeros(3, np.int32),), {}, "`x` must be one of float32"), ((X, "mxfp5"), {}, "mxfp5"),
+        ((X, "float8_e8m0fnu"), {}, "`fmt`"), ((X,), {"scale_rule": "torchao"}, "`scale_rule`"),
+        ((X, "nvfp4"), {"scale_rule": "floor"}, "`scale_rule`"), ((X,), {"block_size": 0}, "`block_size`"),
         ((X,), {"axis": 2}, "`axis`"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_named(arguments, options, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         block_loss(*arguments, **options)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -29,24 +28,26 @@ from lowprec.spec.formats import FORMATS, NUMERIC, Format
 from lowprec.spec.operator_versions import cast_rules
 
 
-def test_pieces_add_up() -> None:
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pieces_add_up(dtype: Any) -> None:
+    """Those of a caller, and those that a large array, in any order, is cut into."""
     rng = np.random.default_rng(5)
-    x = rng.standard_normal(50_000).astype(np.float32)
+    x = rng.standard_normal(210_000).astype(dtype)
     x[::1000] = np.nan
     x[1::1000] = np.inf
     back = np.rint(x)
     whole, parts = ErrorStats(), ErrorStats()
     whole.add(x, back.copy())
-    whole.saturated += 7
     for start in range(0, x.size, 777):
         part = ErrorStats()
         part.add(x[start : start + 777], back[start : start + 777].copy())
         parts.merge(part)
-    parts.saturated += 7
+    arrays = error_statistics(*(one.reshape(7, 30_000)[:, ::-1] for one in (x, back)))
     finite = np.isfinite(x)
     wide, error = x[finite].astype(np.float64), np.abs(back[finite] - x[finite]).astype(np.float64)
-    for found in (whole, parts):
-        assert (found.elements, found.nan, found.inf, found.saturated) == (50_000, 50, 50, 7)
+    for found in (whole, parts, arrays):
+        found.saturated += 7
+        assert (found.elements, found.nan, found.inf, found.saturated) == (210_000, 210, 210, 7)
         assert (found.low, found.high) == (wide.min(), wide.max())
         assert found.flushed == np.count_nonzero((wide != 0) & (np.rint(wide) == 0))
         assert found.max_abs_error == error.max()
@@ -89,11 +90,15 @@ def test_counts_of_integers_are_exact() -> None:
     assert (found.low, found.high, found.elements) == (-(2**63), 2**64 - 1, 3)
 
 
-@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.fixture(params=_kernels.available_isas())
+def isa(request: pytest.FixtureRequest) -> str:
+    _kernels.use_isa(request.param)  # and back after each test
+    return str(request.param)
+
+
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 1000, 5003])
 @pytest.mark.parametrize("exponents", [(-140, 120), (-149, -120), (-60, -40), (-3, 3), (50, 60), (100, 125)], ids=str)
 def test_the_loop_and_its_twin_agree(isa: str, n: int, exponents: tuple[int, int]) -> None:
-    _kernels.use_isa(isa)
     rng = np.random.default_rng(n)
     x = (rng.standard_normal(n) * np.exp2(rng.integers(*exponents, n))).astype(np.float32)
     x[::7] = 0
@@ -110,10 +115,8 @@ def test_the_loop_and_its_twin_agree(isa: str, n: int, exponents: tuple[int, int
         assert loop.sqnr_db == pytest.approx(twin.sqnr_db, abs=1e-9, nan_ok=True)
 
 
-@pytest.mark.parametrize("isa", _kernels.available_isas())
 @pytest.mark.parametrize("target", ["float8_e4m3fn", "float4_e2m1fn", "float8_e8m0fnu", "bfloat16", "int4", "int16"])
 def test_one_pass_gives_what_several_do(isa: str, target: str) -> None:
-    _kernels.use_isa(isa)
     to, rng = FORMATS[target], np.random.default_rng(7)
     for source in ("float32", "float16", "bfloat16", "float8_e5m2"):
         for n in (1, 2047, 2048, 10_001):
@@ -192,21 +195,6 @@ def test_sums_of_squares_do_not_depend_on_the_order() -> None:
     single.add(np.array([2.0**60, 1.0], np.float32), np.array([2.0**60, 0.5], np.float32))
     single.merge(parts[1])
     assert Fraction(single._signal, 2**2304) == 2**120 + 1  # the call lost the square of 1, merging nothing
-
-
-def test_statistics_of_arrays_are_those_of_their_parts() -> None:
-    rng = np.random.default_rng(11)
-    for dtype in (np.float32, np.float64):
-        x = rng.standard_normal((7, 30_000)).astype(dtype)
-        x[0, :3] = np.nan, np.inf, 0
-        back = np.rint(x)
-        found = error_statistics(x[:, ::-1], back[:, ::-1])
-        finite = np.isfinite(x)
-        wide, error = x[finite].astype(np.float64), np.abs(back[finite] - x[finite]).astype(np.float64)
-        assert (found.elements, found.nan, found.inf, found.saturated) == (x.size, 1, 1, 0)
-        assert found.max_abs_error == error.max()
-        assert found.sqnr_db == pytest.approx(10 * math.log10((wide**2).sum() / (error**2).sum()), abs=1e-9)
-    assert error_statistics(np.zeros((0, 3)), np.zeros((0, 3))).elements == 0
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.is_float and fmt.bits <= 16], ids=lambda fmt: fmt.name)
@@ -329,20 +317,7 @@ LIMITS = {
 }
 """Typed from the documents of the formats."""
 
-SOURCES = {
-    "float32": np.float32,
-    "bfloat16": ml_dtypes.bfloat16,
-    "float16": np.float16,
-    "float8_e5m2": ml_dtypes.float8_e5m2,
-}
-
-
-@pytest.fixture(params=_kernels.available_isas())
-def isa(request: pytest.FixtureRequest) -> Iterator[str]:
-    before = _kernels.isa()
-    _kernels.use_isa(request.param)
-    yield request.param
-    _kernels.use_isa(before)
+SOURCES = {name: FORMATS[name].dtype for name in ("float32", "bfloat16", "float16", "float8_e5m2")}
 
 
 def elements(factors: Array, limits: Limits, dtype: Any, seed: int) -> Array:
@@ -376,18 +351,13 @@ def expected(x: Array, codes: Array, factors: Array, fmt: Format, zero_point: in
         magnitude = np.abs(v[finite])
         ratio = (error / magnitude)[magnitude != 0]
     return {
-        "elements": v.size,
-        "nan": int(np.isnan(v).sum()),
-        "inf": int(np.isinf(v).sum()),
-        "low": v[finite].min(initial=np.inf),
-        "high": v[finite].max(initial=-np.inf),
+        "elements": v.size, "nan": int(np.isnan(v).sum()), "inf": int(np.isinf(v).sum()),
+        "low": v[finite].min(initial=np.inf), "high": v[finite].max(initial=-np.inf),
         "saturated": int(((above | below) & np.isfinite(q)).sum()),
-        "flushed": int(((magnitude != 0) & (w[finite] == 0)).sum()),
-        "max_abs_error": error.max(initial=0),
-        "max_rel_error": ratio.max(initial=0),
-        "signal": math.fsum(np.square(magnitude.astype(np.float64))),
+        "flushed": int(((magnitude != 0) & (w[finite] == 0)).sum()), "max_abs_error": error.max(initial=0),
+        "max_rel_error": ratio.max(initial=0), "signal": math.fsum(np.square(magnitude.astype(np.float64))),
         "noise": math.fsum(np.square(error.astype(np.float64))),
-    }
+    }  # fmt: skip
 
 
 def check(found: ErrorStats, wanted: dict[str, Any]) -> None:
@@ -405,23 +375,12 @@ def unpacked(codes: Array, fmt: Format, n: int) -> Array:
 
 
 SHAPES = [
-    # shape of x, shape of the scales, axis, block size
-    ((3, 700), (), 1, 0),
-    ((1, 1), (), 1, 0),
-    ((37, 129), (37,), 0, 0),
-    ((3, 5, 333), (5,), 1, 0),
-    ((2, 1000, 3), (1000,), 1, 0),
-    ((41, 70), (70,), 1, 0),
-    ((5, 512), (5, 16), 1, 32),
-    ((5, 512), (5, 32), 1, 16),
-    ((3, 1000), (3, 8), 1, 128),
-    ((5, 77), (5, 3), 1, 32),
-    ((7, 60), (7, 12), 1, 5),
-    ((4, 2048), (4, 2), 1, 1024),
-    ((2, 64, 9), (2, 2, 9), 1, 32),
-    ((300, 260), (3, 3), (0, 1), (128, 128)),
-    ((9, 200), (3, 7), (0, 1), (4, 32)),
-]
+    ((3, 700), (), 1, 0), ((1, 1), (), 1, 0), ((37, 129), (37,), 0, 0), ((3, 5, 333), (5,), 1, 0),
+    ((2, 1000, 3), (1000,), 1, 0), ((41, 70), (70,), 1, 0), ((5, 512), (5, 16), 1, 32), ((5, 512), (5, 32), 1, 16),
+    ((3, 1000), (3, 8), 1, 128), ((5, 77), (5, 3), 1, 32), ((7, 60), (7, 12), 1, 5), ((4, 2048), (4, 2), 1, 1024),
+    ((2, 64, 9), (2, 2, 9), 1, 32), ((300, 260), (3, 3), (0, 1), (128, 128)), ((9, 200), (3, 7), (0, 1), (4, 32)),
+]  # fmt: skip
+"""Shapes of x and of the scales, axes, block sizes."""
 
 
 @pytest.mark.one_in(7)
@@ -430,6 +389,7 @@ def test_every_layout_of_scales(isa: str, target: str) -> None:
     fmt = FORMATS[target]
     rng = np.random.default_rng(11)
     for number, (shape, scale_shape, axis, block) in enumerate(SHAPES):
+        where: dict[str, Any] = {"axis": axis, "block_size": block}
         scale = np.exp2(rng.uniform(-20, 20, scale_shape)).astype(np.float32)
         spread = np.repeat(scale, block[0], axis=0)[: shape[0]] if isinstance(block, tuple) else scale
         at, size = (axis[1], block[1]) if isinstance(axis, tuple) and isinstance(block, tuple) else (axis, block)
@@ -438,16 +398,14 @@ def test_every_layout_of_scales(isa: str, target: str) -> None:
         x = elements(factors, LIMITS[target], SOURCES[source], number)
         packs = fmt.bits < 8 and x.size % 4 == 0
         with np.errstate(all="ignore"):
-            codes = lp.quantize_linear(x.astype(np.float32), scale, axis=axis, block_size=block, output_dtype=fmt)
-            packed = lp.quantize_linear(
-                x.astype(np.float32), scale, axis=axis, block_size=block, output_dtype=fmt, packed=packs
+            codes, packed = (
+                np.asarray(lp.quantize_linear(x.astype(np.float32), scale, output_dtype=fmt, packed=one, **where))
+                for one in (False, packs)
             )
         found = ErrorStats()
-        held = np.asarray(packed).reshape(-1).view(np.uint8)
-        codes_of_x = x.view(f"u{x.dtype.itemsize}")
-        scaled = ScaledCodes(held, fmt, scale, None, axis, block, packs)
-        add_scaled(found, codes_of_x, FORMATS[source], scaled)
-        plain = np.asarray(codes).reshape(-1).view(f"u{fmt.code_dtype.itemsize}").astype(np.int64) & fmt.code_mask
+        scaled = ScaledCodes(packed.reshape(-1).view(np.uint8), fmt, scale, None, axis, block, packs)
+        add_scaled(found, x.view(f"u{x.dtype.itemsize}"), FORMATS[source], scaled)
+        plain = codes.reshape(-1).view(f"u{fmt.code_dtype.itemsize}").astype(np.int64) & fmt.code_mask
         check(found, expected(x, plain, factors, fmt, 0))
 
 
@@ -551,7 +509,7 @@ def test_values_of_one_sign(isa: str, source: str) -> None:
 @pytest.mark.parametrize("block", [0, 16, 128])
 def test_all_instruction_sets_find_the_same_bits(source: str, block: int) -> None:
     fmt, rng = FORMATS["float8_e4m3fn"], np.random.default_rng(8)
-    before, states = _kernels.isa(), []
+    states = []
     x = (rng.standard_normal((7, 4096)) * 1e-3).astype(SOURCES[source])
     x[3, 1000] = np.nan
     codes = rng.integers(0, 0x7F, x.size, np.uint8)
@@ -562,6 +520,5 @@ def test_all_instruction_sets_find_the_same_bits(source: str, block: int) -> Non
         scaled = ScaledCodes(codes, fmt, scale, block_size=block)
         add_scaled(found, x.view(f"u{x.dtype.itemsize}"), FORMATS[source], scaled)
         states.append(found.state())
-    _kernels.use_isa(before)
     assert all(state == states[0] for state in states)
     assert states[0]["nan"] == 1

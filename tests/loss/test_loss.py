@@ -21,22 +21,17 @@ rng = np.random.default_rng(20261121)
 SOME = rng.standard_normal(60) * np.exp2(rng.integers(-12, 12, 60))
 ARRAYS: dict[str, Any] = {
     "float32": np.concatenate([SOME, [0.0, -0.0, np.nan, np.inf, -np.inf]]).astype(np.float32).reshape(13, 5),
-    "float64, huge": SOME * 1e290,
-    "float64, tiny": SOME * 1e-310,
-    "float16": rng.standard_normal((4, 9)).astype(np.float16),
-    "bfloat16": SOME.astype(ml_dtypes.bfloat16),
+    "float64, huge": SOME * 1e290, "float64, tiny": SOME * 1e-310,
+    "float16": rng.standard_normal((4, 9)).astype(np.float16), "bfloat16": SOME.astype(ml_dtypes.bfloat16),
     "float8_e4m3fn": SOME.astype(ml_dtypes.float8_e4m3fn),
     "int4": np.arange(-8, 8, dtype=np.int8).astype(ml_dtypes.int4),
     "int64": np.concatenate([rng.integers(-(2**63), 2**63 - 1, 40), [2**63 - 1, -(2**63), 2**53 + 1, 0, 5]]),
     "uint64": np.array([2**64 - 1, 2**63 + 1, 2**53 + 1, 3, 0], np.uint64),
-    "int16": np.array([-32768, 32767, 0, 1, -1, 100, -300, 4097], np.int16),
-    "uint8": np.arange(256, dtype=np.uint8),
-    "bool": np.array([True, False, True]),
-    "zeros": np.zeros(4, np.float32),
-    "NaNs": np.full((2, 2), np.nan, np.float32),
-    "empty": np.zeros((0, 3), np.float32),
-    "0-d": np.array(0.7, np.float32),
-    "big-endian, strided": SOME.astype(">f4")[::-3],
+    "int16": np.array([-32768, 32767, 0, 1, -1, 100, -300, 4097], np.int16), "uint8": np.arange(256, dtype=np.uint8),
+    "bool": np.array([True, False, True]), "float64, beyond float32": np.array([1e300, -1e299, 3.0]),
+    "float64, below float32": np.array([1e-300, 2e-300]), "zeros": np.zeros(4, np.float32),
+    "NaNs": np.full((2, 2), np.nan, np.float32), "empty": np.zeros((0, 3), np.float32),
+    "0-d": np.array(0.7, np.float32), "big-endian, strided": SOME.astype(">f4")[::-3],
 }  # fmt: skip
 TARGETS = [fmt for fmt in lp.formats.values() if fmt.kind in (Kind.FLOAT, Kind.INT, Kind.BOOL)]
 
@@ -105,19 +100,13 @@ def expected(x: Array, fmt: Format, scaled: bool) -> Loss:
     else:
         sqnr = 10 * (log10(Fraction(signal)) - log10(Fraction(noise)))
     return Loss(
-        format=fmt.name,
-        scale=scale,
-        elements=x.size,
-        nan=sum(map(math.isnan, specials)),
-        inf=sum(map(math.isinf, specials)),
-        saturated=sum(is_beyond(number, fmt, scaled) for number in inside),
-        flushed=sum(v != 0 and b == 0 for v, b in zip(values, back, strict=True)),
-        max_abs_error=float(worst),
-        max_rel_error=math.inf if max(ratios, default=0) > 1e308 else float(max(ratios, default=0)),
-        sqnr_db=sqnr,
+        format=fmt.name, scale=scale, elements=x.size, nan=sum(map(math.isnan, specials)),
+        inf=sum(map(math.isinf, specials)), saturated=sum(is_beyond(number, fmt, scaled) for number in inside),
+        flushed=sum(v != 0 and b == 0 for v, b in zip(values, back, strict=True)), max_abs_error=float(worst),
+        max_rel_error=math.inf if max(ratios, default=0) > 1e308 else float(max(ratios, default=0)), sqnr_db=sqnr,
         bytes_before=math.ceil(x.size * lp.as_format(x.dtype).bits / 8),
         bytes_after=math.ceil(x.size * fmt.bits / 8),
-    )
+    )  # fmt: skip
 
 
 def log10(number: Fraction) -> float:
@@ -170,28 +159,10 @@ def test_wide_integers_are_rounded_once_and_errors_exact() -> None:
         assert measure(x, x.dtype).max_abs_error == 0
 
 
-def test_a_scale_stays_between_the_ends_of_float32() -> None:
-    largest = (2 - 2.0**-23) * 2.0**127
-    for x, scale in (([1e300], largest), ([1e-300], 2.0**-149), ([0.0] * 3, 1.0), ([np.nan, np.inf], 1.0)):
-        assert measure(np.array(x), "int4", scaled=True).scale == scale
-
-
 @pytest.mark.parametrize("name", ARRAYS)
 def test_the_scale_is_that_of_absmax_scale(name: str) -> None:
     for to in ("int8", "float8_e4m3fn", "float4_e2m1fn"):
         assert measure(ARRAYS[name], to, scaled=True).scale == lp.absmax_scale(ARRAYS[name], to).item()
-
-
-def test_nothing_to_measure() -> None:
-    for x in (np.zeros((0, 3), np.float32), np.full(3, np.nan)):
-        found = measure(x, "int4", scaled=True)
-        assert (found.max_abs_error, found.max_rel_error, found.saturated, found.flushed) == (0, 0, 0, 0)
-        assert math.isnan(found.sqnr_db)
-
-
-def test_a_finite_element_that_becomes_inf() -> None:
-    found = measure(np.array([1.0, 1e6]), "float16")
-    assert (found.saturated, found.max_abs_error, found.sqnr_db) == (1, math.inf, -math.inf)
 
 
 def test_codes() -> None:

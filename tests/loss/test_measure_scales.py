@@ -8,11 +8,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.array_libraries import Library, codes_of
 from support.optional import optional
 
 import lowprec as lp
 from lowprec.loss import Loss, measure
-from lowprec.spec.formats import Format
+from lowprec.spec.formats import NUMERIC, Format
 
 torch: Any = optional("torch")
 
@@ -69,19 +70,13 @@ def test_scales_by_axis_block_and_tile(to: str, axis: Any, block_size: Any, shar
 
 def scale_of_elements(scale: Array, axis: Any, block_size: Any) -> Array:
     """Return the scale of each element, by its index."""
+    axes, blocks = (one if isinstance(one, tuple) else (one,) for one in (axis, block_size))
     result = np.empty(X.shape, np.float32)
     for index in np.ndindex(*X.shape):
-        if isinstance(axis, tuple):
-            at = list(index)
-            for one, block in zip(axis, block_size, strict=True):
-                at[one] //= block
-            result[index] = scale[tuple(at)]
-        elif block_size:
-            at = list(index)
-            at[axis] //= block_size
-            result[index] = scale[tuple(at)]
-        else:
-            result[index] = scale[index[axis]]
+        at = list(index)
+        for one, block in zip(axes, blocks, strict=True):
+            at[one] //= block or 1
+        result[index] = scale[tuple(at)] if blocks != (0,) else scale[at[axis]]
     return result
 
 
@@ -98,15 +93,11 @@ def is_beyond(quotient: Array, fmt: Format) -> Array:
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float64, np.int16])
 def test_other_types_of_values(dtype: Any) -> None:
     x = (rng.standard_normal((16, 64)) * 100).astype(dtype)
-    found = measure(x, "int8", axis=1, block_size=32)
-    if dtype == np.float64:
-        scale = lp.absmax_scale(x, "int8", axis=1, block_size=32)
-        codes = np.clip(np.rint(x / np.repeat(scale, 32, 1).astype(np.float64)), -128, 127).astype(np.int8)
-    else:
-        scale = lp.absmax_scale(x, "int8", axis=1, block_size=32)
-        codes = lp.quantize_linear(x.astype(np.float32), scale, axis=1, block_size=32, output_dtype="int8")
-    back = lp.dequantize_linear(codes, scale, axis=1, block_size=32)
-    same(found, **facts(x, back, np.zeros(x.shape, bool)))
+    where = {"axis": 1, "block_size": 32}
+    scale = lp.absmax_scale(x, "int8", **where)
+    wide = np.asarray(x).astype(np.float64 if dtype == np.float64 else np.float32)
+    codes = np.clip(np.rint(wide / np.repeat(scale, 32, 1).astype(wide.dtype)), -128, 127).astype(np.int8)
+    same(measure(x, "int8", **where), **facts(x, lp.dequantize_linear(codes, scale, **where), np.zeros(x.shape, bool)))
 
 
 def test_the_range_of_float64() -> None:
@@ -188,6 +179,19 @@ def test_nvfp4() -> None:
 
 
 # --- libraries and refusals ---
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("options", [{}, {"scaled": True}, {"axis": 0}], ids=str)
+@pytest.mark.parametrize("fmt", NUMERIC, ids=lambda fmt: fmt.name)
+def test_arrays_of_every_library(xp: Library, fmt: Format, options: dict[str, Any]) -> None:
+    codes = codes_of(fmt)
+    codes = codes[: codes.size // 2 * 2].reshape(2, -1)
+    expected = measure(codes.view(fmt.dtype), "float8_e4m3fn", **options)
+    with xp.session(fmt):
+        x = xp.hold(codes, fmt)
+        found = measure(x, "float8_e4m3fn", source=xp.source_for(fmt), **options)
+    assert np.array_equal(repr(found), repr(expected))
 
 
 def test_torch_tensors() -> None:

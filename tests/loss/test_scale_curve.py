@@ -12,12 +12,9 @@ from lowprec import reference
 from lowprec.loss import BLOCK_FORMATS, ScaleCurve, ScalePoint, block_loss, scale_curve
 
 BLOCKS = {
-    "mixed": [0.1, -0.2, 0.3, 0.9, 0.05, -0.6, 0.0, 0.45],
-    "ends": [6.0, -6.0, 5.0, 0.26, 2.5, -3.5, 0.0, 1.0],
-    "outlier": [0.01, 0.02, -0.03, 0.04, -0.05, 0.06, 0.07, 40.0],
-    "one": [3.0],
-    "tiny": [1e-40, -3e-40, 2e-39],
-}
+    "mixed": [0.1, -0.2, 0.3, 0.9, 0.05, -0.6, 0.0, 0.45], "ends": [6.0, -6.0, 5.0, 0.26, 2.5, -3.5, 0.0, 1.0],
+    "outlier": [0.01, 0.02, -0.03, 0.04, -0.05, 0.06, 0.07, 40.0], "one": [3.0], "tiny": [1e-40, -3e-40, 2e-39],
+}  # fmt: skip
 MX = [name for name in BLOCK_FORMATS if name != "nvfp4"]
 CANDIDATES = [0.004, 0.05, 0.125, 0.15, 0.3, 1.0, 5.0, 20.0]
 

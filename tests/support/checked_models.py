@@ -22,12 +22,8 @@ def plain() -> Tensors:
     """Return what no engine quantizes."""
     norms = {f"model.layers.{i}.input_layernorm.weight": np.ones(256, BF16) for i in range(2)}
     gates = {f"model.layers.{i}.mlp.gate.weight": np.ones((4, 256), BF16) for i in range(2)}
-    return {
-        "model.embed_tokens.weight": np.ones((8, 256), BF16),
-        **norms,
-        **gates,
-        "lm_head.weight": np.ones((8, 256), BF16),
-    }
+    ends = {name: np.ones((8, 256), BF16) for name in ("model.embed_tokens.weight", "lm_head.weight")}
+    return {**ends, **norms, **gates}
 
 
 def each(make: Callable[[], Tensors]) -> Tensors:
@@ -48,12 +44,8 @@ def deepseek() -> tuple[Tensors, dict[str, Any]]:
 
 def compressed(fmt: str, ignore: tuple[str, ...] = ("lm_head", "re:.*gate$"), **weights: Any) -> dict[str, Any]:
     group = {"targets": ["Linear"], "weights": {"symmetric": True, **weights}}
-    return {
-        "quant_method": "compressed-tensors",
-        "format": fmt,
-        "ignore": list(ignore),
-        "config_groups": {"group_0": group},
-    }
+    said = {"quant_method": "compressed-tensors", "format": fmt, "ignore": list(ignore)}
+    return {**said, "config_groups": {"group_0": group}}
 
 
 def channel() -> tuple[Tensors, dict[str, Any]]:
@@ -102,12 +94,9 @@ MODELS: tuple[Model, ...] = (deepseek, channel, pack, nvfp4, modelopt, gpt_oss)
 
 
 def write(tensors: Tensors, quantization: Any, folder: str = "model", **config: Any) -> Path:
-    names = sorted(tensors)
-    half = len(names) // 2
-    shards = {
-        "a.safetensors": {n: tensors[n] for n in names[:half]},
-        "b.safetensors": {n: tensors[n] for n in names[half:]},
-    }
+    names, half = sorted(tensors), len(tensors) // 2
+    parts = {"a.safetensors": names[:half], "b.safetensors": names[half:]}
+    shards = {file: {name: tensors[name] for name in part} for file, part in parts.items()}
     entry = {"quantization_config": quantization} if quantization is not None else {}
     return write_model(Path(folder), shards, {"torch_dtype": "bfloat16", **entry, **config})
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from pathlib import Path
 
 import numpy as np
@@ -12,27 +14,43 @@ from lowprec.cli import main
 X = np.array([[0.0, -0.0, 0.3, -1.5, 464.0], [1e-3, np.nan, -np.inf, 7.0, -1e6]], np.float32)
 
 
-def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
+def call(*arguments: str) -> tuple[int, str, str]:
+    """Return the status of a command, and what it prints on standard output and standard error."""
+    streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2)]
+    with contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]):
+        status = main(arguments)
+    for stream in streams:
+        stream.seek(0)
+    out, err = (stream.read() for stream in streams)
+    return status, out, err
+
+
+def run(*arguments: str) -> str:
     """Return the output of a command that succeeds without a word on standard error."""
-    capsys.readouterr()
-    status = main(arguments)
-    out, err = capsys.readouterr()
+    status, out, err = call(*arguments)
     assert (status, err) == (0, "")
     return out
 
 
-def fail(*arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
+def fail(*arguments: str) -> str:
     """Return the one line of a command that fails and leaves the folder as it was."""
     before = listing()
-    capsys.readouterr()
-    assert main(arguments) == 1
-    out, err = capsys.readouterr()
-    assert out == ""
+    status, out, err = call(*arguments)
+    assert (status, out) == (1, "")
     assert err.startswith("lowprec: ")
     assert err.count("\n") == 1
     assert len(err) < 300
     assert listing() == before
     return err[9:-1]
+
+
+def usage_error(*arguments: str) -> str:
+    """Return what a command that argparse refuses prints on standard error; it prints nothing else."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert (caught.value.code, out.getvalue()) == (2, "")
+    return err.getvalue()
 
 
 def listing() -> dict[str, tuple[int, bytes]]:

@@ -19,6 +19,9 @@ INDEX = "model.safetensors.index.json"
 SHARDS = "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
 
 
+KEY = "quantization_config"
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """Tensors as (type, shape): codes and what they need, of which the last lies in another shard; `quantization`."""
@@ -27,7 +30,7 @@ class Checkpoint:
     quantized: Tensors
     quantization: object
     ordinary: tuple[str, ...] = ()
-    key: str = "quantization_config"
+    key: str = KEY
 
 
 P = "model.layers.0.mlp.up_proj"
@@ -36,172 +39,81 @@ FP8 = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128], "m
 CT = {"quant_method": "compressed-tensors", "format": "pack-quantized", "ignore": ["lm_head"]}
 CT4 = {**CT, "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 4}}}}
 MODELOPT = {"quant_method": "modelopt", "quant_algo": "NVFP4"}
-BIAS = (f"{P}.bias",)
+
+
+def typed(text: str, module: str = "") -> Tensors:
+    """Return tensors of a module by names, types and shapes: "weight F8_E4M3 4x8, bias F32"."""
+    found: Tensors = {}
+    for one in text.split(", "):
+        name, kind, *shape = one.split()
+        found[f"{module}.{name}" if module else name] = kind, tuple(map(int, shape[0].split("x"))) if shape else ()
+    return found
+
+
+def layout(module: str, text: str, quantization: object = None, *ordinary: str, key: str = KEY) -> Checkpoint:
+    """Return a checkpoint with a weight, the first of the tensors, and ordinary tensors of its module."""
+    quantized, others = typed(text, module), tuple(f"{module}.{name}" if module else name for name in ordinary)
+    return Checkpoint(next(iter(quantized)), quantized, quantization, others, key)
+
 
 LAYOUTS = {
-    "deepseek v3": Checkpoint(
-        f"{P}.weight", {f"{P}.weight": ("F8_E4M3", (4, 8)), f"{P}.weight_scale_inv": ("F32", (1, 1))}, FP8, BIAS
-    ),
-    "deepseek v4": Checkpoint(
-        "layers.0.attn.wq_a.weight",
-        {"layers.0.attn.wq_a.weight": ("F8_E4M3", (4, 8)), "layers.0.attn.wq_a.scale": ("F8_E8M0", (1, 1))}, FP8,
-    ),
-    "deepseek v4 experts": Checkpoint(
-        "layers.0.ffn.experts.0.w1.weight",
-        {"layers.0.ffn.experts.0.w1.weight": ("I8", (4, 16)), "layers.0.ffn.experts.0.w1.scale": ("F8_E8M0", (4, 1))},
-        FP8,
-    ),
-    "transformers 5 experts": Checkpoint(
-        f"{E}.gate_up_proj",
-        {f"{E}.gate_up_proj": ("F8_E4M3", (2, 4, 8)), f"{E}.gate_up_proj_scales_inv": ("F32", (2, 1, 1))}, FP8,
-    ),
-    "transformers 5 experts, other spelling": Checkpoint(
-        f"{E}.gate_up_proj",
-        {f"{E}.gate_up_proj": ("F8_E4M3", (2, 4, 8)), f"{E}.gate_up_proj_scale_inv": ("F32", (2, 1, 1))}, FP8,
-    ),
-    "gpt-oss": Checkpoint(
-        f"{E}.gate_up_proj_blocks",
-        {f"{E}.gate_up_proj_blocks": ("U8", (2, 4, 1, 16)), f"{E}.gate_up_proj_scales": ("U8", (2, 4, 1))},
-        {"quant_method": "mxfp4"}, (f"{E}.gate_up_proj_bias", "model.layers.0.self_attn.sinks"),
-    ),
-    "gpt-oss as OpenAI has it": Checkpoint(
-        "block.0.mlp.mlp1_weight.blocks",
-        {"block.0.mlp.mlp1_weight.blocks": ("U8", (2, 4, 1, 16)), "block.0.mlp.mlp1_weight.scales": ("U8", (2, 4, 1))},
-        {"quant_method": "mxfp4"}, ("block.0.mlp.mlp1_bias",),
-    ),
-    "compressed-tensors fp8": Checkpoint(
-        f"{P}.weight",
-        {f"{P}.weight": ("F8_E4M3", (4, 8)), f"{P}.input_scale": ("F32", (1,)), f"{P}.weight_scale": ("BF16", (4, 1))},
-        CT, BIAS,
-    ),
-    "compressed-tensors int8": Checkpoint(
-        f"{P}.weight", {f"{P}.weight": ("I8", (4, 8)), f"{P}.weight_scale": ("BF16", (4, 1))}, CT, BIAS
-    ),
-    "compressed-tensors w4a16": Checkpoint(
-        f"{P}.weight_packed",
-        {f"{P}.weight_packed": ("I32", (4, 1)), f"{P}.weight_shape": ("I64", (2,)), f"{P}.weight_g_idx": ("I32", (8,)),
-         f"{P}.weight_zero_point": ("I32", (1, 1)), f"{P}.weight_scale": ("BF16", (4, 1))}, CT4, BIAS,
-    ),
-    "compressed-tensors nvfp4": Checkpoint(
-        f"{P}.weight_packed",
-        {f"{P}.weight_packed": ("U8", (4, 8)), f"{P}.weight_global_scale": ("F32", (1,)),
-         f"{P}.input_global_scale": ("F32", (1,)), f"{P}.weight_scale": ("F8_E4M3", (4, 1))}, CT, BIAS,
-    ),
-    "compressed-tensors mxfp4": Checkpoint(
-        f"{P}.weight_packed", {f"{P}.weight_packed": ("U8", (4, 16)), f"{P}.weight_scale": ("U8", (4, 1))}, CT, BIAS
-    ),
-    "compressed-tensors mxfp8": Checkpoint(
-        f"{P}.weight", {f"{P}.weight": ("F8_E4M3", (4, 32)), f"{P}.weight_scale": ("U8", (4, 1))}, CT, BIAS
-    ),
-    "modelopt fp8": Checkpoint(
-        f"{P}.weight",
-        {f"{P}.weight": ("F8_E4M3", (4, 8)), f"{P}.input_scale": ("F32", ()), f"{P}.weight_scale": ("F32", ())},
-        MODELOPT, BIAS,
-    ),
-    "modelopt nvfp4": Checkpoint(
-        f"{P}.weight",
-        {f"{P}.weight": ("U8", (4, 8)), f"{P}.weight_scale": ("F8_E4M3", (4, 1)), f"{P}.input_scale": ("F32", ()),
-         f"{P}.weight_scale_2": ("F32", ())}, MODELOPT, BIAS,
-    ),
-    "comfyui, older": Checkpoint(
-        f"{P}.weight",
-        {f"{P}.weight": ("F8_E4M3", (4, 8)), "scaled_fp8": ("F8_E4M3", (2,)), f"{P}.scale_input": ("F32", ()),
-         f"{P}.scale_weight": ("F32", ())}, None, BIAS,
-    ),
-    "comfyui, a mark alone": Checkpoint(
-        f"model.diffusion_model.{P}.weight",
-        {f"model.diffusion_model.{P}.weight": ("F8_E4M3", (4, 8)),
-         "model.diffusion_model.scaled_fp8": ("F8_E4M3", (0,))}, None,
-    ),
-    "comfyui": Checkpoint(
-        f"{P}.weight",
-        {f"{P}.weight": ("F8_E4M3", (4, 8)), f"{P}.comfy_quant": ("U8", (27,)), f"{P}.weight_scale": ("F32", ())},
-        None, BIAS,
-    ),
-    "comfyui nvfp4": Checkpoint(
-        f"{P}.weight",
-        {f"{P}.weight": ("U8", (16, 8)), f"{P}.comfy_quant": ("U8", (19,)), f"{P}.weight_scale": ("F8_E4M3", (128, 4)),
-         f"{P}.weight_scale_2": ("F32", ())}, None, BIAS,
-    ),
-    "awq": Checkpoint(
-        f"{P}.qweight",
-        {f"{P}.qweight": ("I32", (8, 1)), f"{P}.qzeros": ("I32", (1, 1)), f"{P}.scales": ("F16", (1, 8))},
-        {"quant_method": "awq", "bits": 4}, BIAS,
-    ),
-    "gptq": Checkpoint(
-        f"{P}.qweight",
-        {f"{P}.qweight": ("I32", (1, 8)), f"{P}.qzeros": ("I32", (1, 1)), f"{P}.g_idx": ("I32", (8,)),
-         f"{P}.scales": ("F16", (1, 8))}, {"quant_method": "gptq", "bits": 4}, BIAS,
-    ),
-    "mistral": Checkpoint(
-        "layers.0.attention.wq.weight",
-        {"layers.0.attention.wq.weight": ("F8_E4M3", (4, 8)), "layers.0.attention.wq.qscale_act": ("F32", ()),
-         "layers.0.attention.wq.qscale_weight": ("F32", ())}, {"qformat_weight": "fp8_e4m3"}, key="quantization",
-    ),
-    "mlx": Checkpoint(
-        f"{P}.weight",
-        {f"{P}.weight": ("U32", (4, 1)), f"{P}.biases": ("BF16", (4, 1)), f"{P}.scales": ("BF16", (4, 1))},
-        {"group_size": 64, "bits": 4}, key="quantization",
-    ),
-    "bitsandbytes nf4": Checkpoint(
-        f"{P}.weight",
-        {f"{P}.weight": ("U8", (16, 1)), f"{P}.weight.quant_map": ("F32", (16,)),
-         f"{P}.weight.nested_absmax": ("F32", (1,)), f"{P}.weight.nested_quant_map": ("F32", (256,)),
-         f"{P}.weight.quant_state.bitsandbytes__nf4": ("U8", (9,)), f"{P}.weight.absmax": ("U8", (1,))},
-        {"quant_method": "bitsandbytes", "load_in_4bit": True}, BIAS,
-    ),
-    "bitsandbytes int8": Checkpoint(
-        f"{P}.weight",
-        {f"{P}.weight": ("I8", (4, 8)), f"{P}.weight_format": ("U8", ()), f"{P}.SCB": ("F32", (4,))},
-        {"quant_method": "bitsandbytes", "load_in_8bit": True}, BIAS,
-    ),
-    "hqq": Checkpoint(
-        f"{P}.W_q", {f"{P}.W_q": ("U8", (4, 4)), f"{P}.zero": ("F16", (4, 1)), f"{P}.scale": ("F16", (4, 1))},
-        {"quant_method": "hqq"}, BIAS,
-    ),
-    "quanto": Checkpoint(
-        f"{P}.weight._data", {f"{P}.weight._data": ("I8", (4, 8)), f"{P}.weight._scale": ("BF16", (4, 1))},
-        {"quant_method": "quanto"}, BIAS,
-    ),
-    "quanto qint4": Checkpoint(  # names, types and shapes of optimum-quanto 0.2.7
-        f"{P}.weight._data._data",
-        {f"{P}.weight._data._data": ("U8", (2, 8)), f"{P}.weight._shift": ("BF16", (4, 1)),
-         f"{P}.weight._scale": ("BF16", (4, 1))}, {"quant_method": "quanto"}, BIAS,
-    ),
-    "quanto, scales in parts": Checkpoint(
-        f"{P}.weight._data._packed",
-        {f"{P}.weight._data._packed": ("U8", (2, 8)), f"{P}.weight._scale._scale": ("BF16", (4, 1)),
-         f"{P}.weight._scale._data": ("I8", (4, 1))}, {"quant_method": "new"}, BIAS,
-    ),
-    "parts in parts": Checkpoint(
-        f"{P}._data._data._data",
-        {f"{P}._data._data._data": ("I32", (4, 8)), f"{P}._data._shift": ("F32", (4, 1))},
-        {"quant_method": "new"}, BIAS,
-    ),
-    "torchao": Checkpoint(
-        f"{P}._weight_qdata",
-        {f"{P}._weight_qdata": ("F8_E4M3", (4, 8)), f"{P}._weight_scale": ("F32", (4, 1))},
-        {"quant_method": "torchao"}, BIAS,
-    ),
-    "lowprec": Checkpoint(
-        f"{P}.weight", {f"{P}.weight": ("F8_E4M3", (4, 8)), f"{P}.weight_scale": ("F32", (4,))}, None, BIAS
-    ),
-    "lowprec, a name without a module": Checkpoint("W", {"W": ("I8", (4, 8)), "W_scale": ("F32", (4,))}, None),
-    "lowprec mx": Checkpoint(
-        f"{P}.weight", {f"{P}.weight": ("F4", (4, 32)), f"{P}.weight_scale": ("F8_E8M0", (4, 1))}, None, BIAS
-    ),
-    "unknown scale": Checkpoint(
-        f"{P}.weight", {f"{P}.weight": ("F8_E4M3", (4, 8)), f"{P}.s": ("F32", (4, 1))}, None, BIAS
-    ),
-    "unknown scale of bytes": Checkpoint(
-        f"{P}.weight", {f"{P}.weight": ("U8", (4, 8)), f"{P}.s": ("F32", (4, 1))}, None, BIAS
-    ),
-    "unknown scale of an expert": Checkpoint(
-        f"{E}.w1", {f"{E}.w1": ("F8_E4M3", (2, 4, 8)), f"{E}.w1_factor": ("F32", (2,))}, None
-    ),
-    "unknown scale of another name": Checkpoint(
-        f"{E}.w1", {f"{E}.w1": ("F8_E4M3", (2, 4, 8)), f"{E}.amax1": ("F32", (2,))}, None
-    ),
+    "deepseek v3": layout(P, "weight F8_E4M3 4x8, weight_scale_inv F32 1x1", FP8, "bias"),
+    "deepseek v4": layout("layers.0.attn.wq_a", "weight F8_E4M3 4x8, scale F8_E8M0 1x1", FP8),
+    "deepseek v4 experts": layout("layers.0.ffn.experts.0.w1", "weight I8 4x16, scale F8_E8M0 4x1", FP8),
+    "transformers 5 experts": layout(E, "gate_up_proj F8_E4M3 2x4x8, gate_up_proj_scales_inv F32 2x1x1", FP8),
+    "transformers 5 experts, other spelling": layout(E, "gate_up_proj F8_E4M3 2x4x8, gate_up_proj_scale_inv F32 2x1x1",
+        FP8),
+    "gpt-oss": layout(
+        "model.layers.0", "mlp.experts.gate_up_proj_blocks U8 2x4x1x16, mlp.experts.gate_up_proj_scales U8 2x4x1",
+        {"quant_method": "mxfp4"}, "mlp.experts.gate_up_proj_bias", "self_attn.sinks"),
+    "gpt-oss as OpenAI has it": layout("block.0.mlp", "mlp1_weight.blocks U8 2x4x1x16, mlp1_weight.scales U8 2x4x1",
+        {"quant_method": "mxfp4"}, "mlp1_bias"),
+    "compressed-tensors fp8": layout(P, "weight F8_E4M3 4x8, input_scale F32 1, weight_scale BF16 4x1", CT, "bias"),
+    "compressed-tensors int8": layout(P, "weight I8 4x8, weight_scale BF16 4x1", CT, "bias"),
+    "compressed-tensors w4a16": layout(P, "weight_packed I32 4x1, weight_shape I64 2, weight_g_idx I32 8, "
+        "weight_zero_point I32 1x1, weight_scale BF16 4x1", CT4, "bias"),
+    "compressed-tensors nvfp4": layout(P, "weight_packed U8 4x8, weight_global_scale F32 1, "
+        "input_global_scale F32 1, weight_scale F8_E4M3 4x1", CT, "bias"),
+    "compressed-tensors mxfp4": layout(P, "weight_packed U8 4x16, weight_scale U8 4x1", CT, "bias"),
+    "compressed-tensors mxfp8": layout(P, "weight F8_E4M3 4x32, weight_scale U8 4x1", CT, "bias"),
+    "modelopt fp8": layout(P, "weight F8_E4M3 4x8, input_scale F32, weight_scale F32", MODELOPT, "bias"),
+    "modelopt nvfp4": layout(P, "weight U8 4x8, weight_scale F8_E4M3 4x1, input_scale F32, weight_scale_2 F32",
+        MODELOPT, "bias"),
+    "comfyui, older": layout("", "model.layers.0.mlp.up_proj.weight F8_E4M3 4x8, scaled_fp8 F8_E4M3 2, "
+        "model.layers.0.mlp.up_proj.scale_input F32, model.layers.0.mlp.up_proj.scale_weight F32", None,
+        "model.layers.0.mlp.up_proj.bias"),
+    "comfyui, a mark alone": layout("model.diffusion_model", "model.layers.0.mlp.up_proj.weight F8_E4M3 4x8, "
+        "scaled_fp8 F8_E4M3 0"),
+    "comfyui": layout(P, "weight F8_E4M3 4x8, comfy_quant U8 27, weight_scale F32", None, "bias"),
+    "comfyui nvfp4": layout(P, "weight U8 16x8, comfy_quant U8 19, weight_scale F8_E4M3 128x4, weight_scale_2 F32",
+        None, "bias"),
+    "awq": layout(P, "qweight I32 8x1, qzeros I32 1x1, scales F16 1x8", {"quant_method": "awq", "bits": 4}, "bias"),
+    "gptq": layout(P, "qweight I32 1x8, qzeros I32 1x1, g_idx I32 8, scales F16 1x8",
+        {"quant_method": "gptq", "bits": 4}, "bias"),
+    "mistral": layout("layers.0.attention.wq", "weight F8_E4M3 4x8, qscale_act F32, qscale_weight F32",
+        {"qformat_weight": "fp8_e4m3"}, key="quantization"),
+    "mlx": layout(P, "weight U32 4x1, biases BF16 4x1, scales BF16 4x1", {"group_size": 64, "bits": 4},
+        key="quantization"),
+    "bitsandbytes nf4": layout(P, "weight U8 16x1, weight.quant_map F32 16, weight.nested_absmax F32 1, "
+        "weight.nested_quant_map F32 256, weight.quant_state.bitsandbytes__nf4 U8 9, weight.absmax U8 1",
+        {"quant_method": "bitsandbytes", "load_in_4bit": True}, "bias"),
+    "bitsandbytes int8": layout(P, "weight I8 4x8, weight_format U8, SCB F32 4",
+        {"quant_method": "bitsandbytes", "load_in_8bit": True}, "bias"),
+    "hqq": layout(P, "W_q U8 4x4, zero F16 4x1, scale F16 4x1", {"quant_method": "hqq"}, "bias"),
+    "quanto": layout(P, "weight._data I8 4x8, weight._scale BF16 4x1", {"quant_method": "quanto"}, "bias"),
+    "quanto qint4": layout(P, "weight._data._data U8 2x8, weight._shift BF16 4x1, weight._scale BF16 4x1",
+        {"quant_method": "quanto"}, "bias"),  # optimum-quanto 0.2.7
+    "quanto, scales in parts": layout(P, "weight._data._packed U8 2x8, weight._scale._scale BF16 4x1, "
+        "weight._scale._data I8 4x1", {"quant_method": "new"}, "bias"),
+    "parts in parts": layout(P, "_data._data._data I32 4x8, _data._shift F32 4x1", {"quant_method": "new"}, "bias"),
+    "torchao": layout(P, "_weight_qdata F8_E4M3 4x8, _weight_scale F32 4x1", {"quant_method": "torchao"}, "bias"),
+    "lowprec": layout(P, "weight F8_E4M3 4x8, weight_scale F32 4", None, "bias"),
+    "lowprec, a name without a module": layout("", "W I8 4x8, W_scale F32 4"),
+    "lowprec mx": layout(P, "weight F4 4x32, weight_scale F8_E8M0 4x1", None, "bias"),
+    "unknown scale": layout(P, "weight F8_E4M3 4x8, s F32 4x1", None, "bias"),
+    "unknown scale of bytes": layout(P, "weight U8 4x8, s F32 4x1", None, "bias"),
+    "unknown scale of an expert": layout(E, "w1 F8_E4M3 2x4x8, w1_factor F32 2"),
+    "unknown scale of another name": layout(E, "w1 F8_E4M3 2x4x8, amax1 F32 2"),
 }  # fmt: skip
 
 REFUSED = (

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from lowprec.checkpoints import convert
 from lowprec.checkpoints.execution.worker import Worker
 from lowprec.checkpoints.files.errors import FileError
 from support.checkpoint_files import save
+from support.forked_programs import Program
 
 SHARDS = [f"model-0000{n}-of-00003.safetensors" for n in (1, 2, 3)]
 LAST = SHARDS[2]
@@ -61,12 +60,10 @@ convert(sys.argv[1], sys.argv[2], resume=True, threads=1, **json.loads(sys.argv[
 """
 
 
-def start_blocked(source: Path, target: Path, finished: int, **options: Any) -> subprocess.Popen[bytes]:
+def start_blocked(source: Path, target: Path, finished: int, **options: Any) -> Program:
     """Start a conversion in another process, and wait until it has finished some files and stops in the last one."""
-    command = [sys.executable, "-c", BLOCKED, str(source), str(target), json.dumps(options), LAST]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE)
-    assert child.stdout is not None
-    assert child.stdout.readline() == b"blocked\n"
+    child = Program(BLOCKED, str(source), str(target), json.dumps(options), LAST)
+    child.until("blocked\n")
     deadline = time.monotonic() + 60
     while len(list(records(target))) < finished:
         assert time.monotonic() < deadline
@@ -77,14 +74,6 @@ def start_blocked(source: Path, target: Path, finished: int, **options: Any) -> 
 def records(target: Path) -> list[Path]:
     """Return the records of finished files."""
     return sorted(target.with_name(f"{target.name}.tmp-resume").glob("finished/*.json"))
-
-
-def kill(child: subprocess.Popen[bytes]) -> None:
-    """End a process at once."""
-    child.kill()
-    child.wait()
-    if child.stdout is not None:
-        child.stdout.close()
 
 
 def fails_in_last(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:

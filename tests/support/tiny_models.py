@@ -83,12 +83,8 @@ def experts() -> dict[str, Array]:
     gate_up[:, [2, INNER // 2 + 2], 5] = 4096, -4096
     down[0, 9] *= BFLOAT16.type(2.0**-100)
     down[2, 13, 4] = 30000
-    return {
-        **tensors,
-        ROUTER: _weights(3, HIDDEN * 3, random),
-        f"{EXPERTS}.gate_up_proj": gate_up,
-        f"{EXPERTS}.down_proj": down,
-    }
+    projections = {f"{EXPERTS}.gate_up_proj": gate_up, f"{EXPERTS}.down_proj": down}
+    return {**tensors, ROUTER: _weights(3, HIDDEN * 3, random), **projections}
 
 
 def separate_experts() -> dict[str, Array]:
@@ -110,22 +106,11 @@ def experts_config() -> dict[str, Any]:
 def llama_config() -> dict[str, Any]:
     """Return its config.json."""
     return {
-        "architectures": ["LlamaForCausalLM"],
-        "model_type": "llama",
-        "hidden_size": HIDDEN,
-        "intermediate_size": INNER,
-        "num_hidden_layers": 1,
-        "num_attention_heads": HIDDEN // HEAD,
-        "num_key_value_heads": 1,
-        "head_dim": HEAD,
-        "vocab_size": VOCABULARY,
-        "rms_norm_eps": 1e-5,
-        "max_position_embeddings": 64,
-        "torch_dtype": "bfloat16",
-        "tie_word_embeddings": False,
-        "bos_token_id": 1,
-        "eos_token_id": 2,
-    }
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": HIDDEN, "intermediate_size": INNER,
+        "num_hidden_layers": 1, "num_attention_heads": HIDDEN // HEAD, "num_key_value_heads": 1, "head_dim": HEAD,
+        "vocab_size": VOCABULARY, "rms_norm_eps": 1e-5, "max_position_embeddings": 64, "torch_dtype": "bfloat16",
+        "tie_word_embeddings": False, "bos_token_id": 1, "eos_token_id": 2,
+    }  # fmt: skip
 
 
 def tied_llama() -> tuple[dict[str, Array], dict[str, Any]]:

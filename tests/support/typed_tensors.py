@@ -11,17 +11,13 @@ import ml_dtypes
 import numpy as np
 
 from support.checkpoint_files import parse, raw_file
+from support.safetensors_writer import NAMES
 
 Array = np.ndarray[Any, Any]
 Tensors = Mapping[str, Array]
 
 FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
 
-NAMES = {
-    "float8_e4m3fn": "F8_E4M3", "float8_e4m3fnuz": "F8_E4M3FNUZ", "float8_e5m2": "F8_E5M2",
-    "float8_e5m2fnuz": "F8_E5M2FNUZ", "float8_e8m0fnu": "F8_E8M0", "bfloat16": "BF16", "float16": "F16",
-    "float32": "F32", "int8": "I8", "uint8": "U8", "int32": "I32", "int64": "I64",
-}  # fmt: skip
 DTYPES = {name: np.dtype(getattr(ml_dtypes, dtype, dtype)) for dtype, name in NAMES.items()}
 
 

@@ -17,7 +17,6 @@ from lowprec.checkpoints import check, convert
 from lowprec.checkpoints.checking.finding import Finding
 from lowprec.checkpoints.checking.readers import TRANSFORMERS, VLLM, is_of_expert
 from lowprec.checkpoints.recipes import RECIPES
-from lowprec.cli import main
 
 TABLE = [
     [cell.strip() for cell in line.strip("|").split("|")]
@@ -58,8 +57,8 @@ def test_cells() -> None:
 
 @pytest.mark.parametrize("column", range(2))
 @pytest.mark.parametrize("name", FOLDERS)
-def test_what_is_said_of_a_recipe(name: str, column: int, capsys: pytest.CaptureFixture[str]) -> None:
-    out = run("recipes", name, capsys=capsys).splitlines()
+def test_what_is_said_of_a_recipe(name: str, column: int) -> None:
+    out = run("recipes", name).splitlines()
     readers = next(line for line in out if line.startswith("read by"))
     limits = [line for line in out if line.startswith("limits") and f"{ENGINES[column]} " in line]
     of_experts = [line for line in limits if "mixtures of experts" in line]
@@ -71,14 +70,13 @@ def test_what_is_said_of_a_recipe(name: str, column: int, capsys: pytest.Capture
 
 @pytest.mark.parametrize("kind", ["dense", "experts"])
 @pytest.mark.parametrize("name", DESCRIBED)
-def test_check_warns(name: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_warns(name: str, kind: str, tmp_path: Path) -> None:
     source = (llama(), llama_config()) if kind == "dense" else (separate_experts(), experts_config())
     convert(write_folder(tmp_path / "in", *source), tmp_path / "out", recipe=name)
     warned = warnings(tmp_path / "out")
     expected = [engine for engine, cell in zip(ENGINES, ROWS[name], strict=False) if not reads(cell)[kind == "experts"]]
     assert [one.text.partition(" ")[0] for one in warned] == expected
-    assert main(["check", str(tmp_path / "out")]) == 0
-    assert capsys.readouterr().out.count("warning: ") == len(expected)
+    assert run("check", str(tmp_path / "out"), "--progress", "none").count("warning: ") == len(expected)
 
 
 def warnings(folder: Path) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""Converting .npy and .npz files: NumPy reads the result, and formats that it lacks are named in it."""
+"""Converting .npy and .npz files: NumPy reads the result, which names formats that it lacks; broken archives."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from support.bits import bits_of
 from support.checkpoint_files import Array, everything, values
+from support.command_line import fail, run
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect, read_array
+from lowprec.checkpoints.containers.array_files import read_members
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
@@ -28,6 +30,10 @@ def test_npy_there_and_back(fmt: Format, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
     own = hasattr(np, fmt.name)
     path = tmp_path / ("y.npy" if own else "y.npz")
+    if not own and fmt in ONNX_NUMERIC:
+        with pytest.raises(FileError, match=rf"y\.npy: NumPy has no {fmt.name}; name an \.npz file"):
+            convert(tmp_path / "x.npy", tmp_path / "y.npy", to=fmt, raw=True)
+        assert sorted(everything(tmp_path)) == ["x.npy"]
     convert(tmp_path / "x.npy", path, to=fmt, raw=True, verify=True)
     codes = lp.encode(X, fmt)
     loaded = np.load(path) if own else np.load(path)["x"]
@@ -39,14 +45,6 @@ def test_npy_there_and_back(fmt: Format, tmp_path: Path) -> None:
     convert(path, tmp_path / f"z{path.suffix}", to="float32")
     back = lp.decode(codes, fmt) if fmt.is_float else codes  # integers are kept
     assert bits_of(read_array(tmp_path / f"z{path.suffix}")[0]).tolist() == bits_of(back).tolist()
-
-
-@pytest.mark.parametrize("fmt", [fmt for fmt in ONNX_NUMERIC if not hasattr(np, fmt.name)], **BY_NAME)
-def test_npy_takes_no_format_that_numpy_lacks(fmt: Format, tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", X)
-    with pytest.raises(FileError, match=rf"y\.npy: NumPy has no {fmt.name}; name an \.npz file"):
-        convert(tmp_path / "x.npy", tmp_path / "y.npy", to=fmt, raw=True)
-    assert sorted(everything(tmp_path)) == ["x.npy"]
 
 
 def test_npy_keeps_codes_that_its_header_names_alone(tmp_path: Path) -> None:
@@ -103,14 +101,6 @@ def test_npy_has_no_room_for_scales(tmp_path: Path) -> None:
         assert {name: (y[name].dtype.name, y[name].shape) for name in y.files} == {
             "x": ("int8", (6, 10)), "x_scale": ("float32", ()),
         }  # fmt: skip
-
-
-def test_npy_beside_an_old_sidecar_is_not_written(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", X)
-    (tmp_path / "y.npy.json").write_text('{"format": "uint4"}')
-    with pytest.raises(FileError, match=r"y\.npy\.json: names the format of codes .*; move it away"):
-        convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16", overwrite=True)
-    assert sorted(everything(tmp_path)) == ["x.npy", "y.npy.json"]
 
 
 def test_old_sidecars_are_read(tmp_path: Path) -> None:
@@ -179,16 +169,6 @@ def test_npz_with_the_format_of_open_codes(tmp_path: Path) -> None:
         assert bits_of(loaded["open"]).tolist() == bits_of(lp.cast(arrays["open"], "float32")).tolist()
 
 
-def test_npz_of_many_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.memory_limit.LARGEST_CHUNK", 1 << 12)
-    x = values((100, 301))
-    np.savez_compressed(tmp_path / "x.npz", x=x, y=x.T)
-    convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float8_e5m2", verify=True)
-    with np.load(tmp_path / "y.npz") as loaded:
-        assert loaded["x"].tolist() == lp.encode(x, "float8_e5m2").tolist()
-        assert loaded["y"].tolist() == lp.encode(x.T, "float8_e5m2").tolist()
-
-
 def test_the_report_as_json(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", w=np.array([1.0, 1.1, 1000.0, 0.0009, np.nan, np.inf], np.float32), i=np.arange(2))
     report = convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float8_e4m3fn")
@@ -203,3 +183,124 @@ def test_the_report_as_json(tmp_path: Path) -> None:
     assert fields["dry_run"] is False
     exact = convert(tmp_path / "x.npz", tmp_path / "z.npz", to="float64").as_dict()
     assert exact["tensors"][0]["sqnr_db"] == "inf"
+
+
+# --- how archives are read, and broken ones ---
+
+MEMBER = values((40, 50), 7)
+METHODS = {
+    "deflate": zipfile.ZIP_DEFLATED, "bzip2": zipfile.ZIP_BZIP2, "LZMA": zipfile.ZIP_LZMA, "stored": zipfile.ZIP_STORED,
+}  # fmt: skip
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return a list that grows by one whenever an archive's directory is read."""
+    found: list[object] = []
+
+    class Counted(zipfile.ZipFile):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            found.append(arguments)
+            super().__init__(*arguments, **options)
+
+    monkeypatch.setattr(zipfile, "ZipFile", Counted)
+    return found
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_worker_reads_the_directory_once(threads: int, tmp_path: Path, opened: list[object]) -> None:
+    arrays = {f"t{index}": np.full(3, index, np.float32) for index in range(60)}
+    np.savez(tmp_path / "x.npz", **arrays)
+    opened.clear()
+    convert(tmp_path / "x.npz", tmp_path / "y.npz", to="int16", raw=True, threads=threads, verify=True)
+    assert 2 <= sum(one[1:] != ("w",) for one in opened) <= 1 + threads
+    opened.clear()
+    assert [one.low for one in inspect(tmp_path / "x.npz", stats=True)] == list(range(60))
+    assert len(opened) == 2
+    with np.load(tmp_path / "y.npz") as y:
+        assert {name: y[name].tolist() for name in y.files} == {f"t{index}": [index] * 3 for index in range(60)}
+
+
+def broken(path: Path, method: int) -> Path:
+    """Write an archive whose second member's packed bytes are damaged in their middle."""
+    np.savez(path, good=np.arange(3, dtype=np.float32))
+    np.save(path.with_suffix(".npy"), MEMBER)
+    with zipfile.ZipFile(path, "a", method) as archive:
+        archive.write(path.with_suffix(".npy"), "bad.npy")
+        info = archive.getinfo("bad.npy")
+    path.with_suffix(".npy").unlink()
+    content = bytearray(path.read_bytes())
+    middle = info.header_offset + 30 + len("bad.npy") + info.compress_size // 2
+    content[middle : middle + 40] = b"\xff" * 40
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.usefixtures("working_folder")
+@pytest.mark.parametrize("method", METHODS)
+def test_a_broken_member(method: str) -> None:
+    """`loss` leaves it out."""
+    broken(Path("x.npz"), METHODS[method])
+    for command in ("convert x.npz y.npz --to float8_e4m3fn --progress none", "inspect x.npz --stats"):
+        why = fail(*command.split())
+        assert why.startswith(("x.npz: cannot be read; ", "x.npz: must be a readable .npz archive; "))
+        assert method != "stored" or "Bad CRC-32 for file 'bad.npy'" in why
+    out = run("loss", "x.npz", "--to", "int8")
+    assert "x.npz:good: float32 (3,), 12 bytes" in out
+    assert out.splitlines()[-1].startswith("x.npz:bad: left out; ")
+
+
+def test_the_reason_for_a_broken_member_is_cut(tmp_path: Path) -> None:
+    """A name may have 65,535 bytes: 160 characters of the reason are shown, 24 of which come before the name."""
+    name = "a" * 300
+    np.savez(tmp_path / "x.npz", **{name: MEMBER})
+    content = (tmp_path / "x.npz").read_bytes()
+    (tmp_path / "x.npz").write_bytes(content.replace(name.encode(), b"b" + name[1:].encode(), 1))
+    [(found, array, why)] = read_members(tmp_path / "x.npz")
+    assert (found, array) == (name, None)
+    assert why == "File name in directory '" + "a" * 136
+
+
+def by_lzma(at: int, content: bytes) -> None:
+    """Write an archive, with other bytes at a place after the name in the header of its member."""
+    np.save("w.npy", MEMBER)
+    with zipfile.ZipFile("x.npz", "w", zipfile.ZIP_LZMA) as archive:
+        archive.write("w.npy", "w.npy")
+    changed = bytearray(Path("x.npz").read_bytes())
+    place = 30 + len("w.npy") + at
+    changed[place : place + len(content)] = content
+    Path("x.npz").write_bytes(changed)
+
+
+@pytest.mark.usefixtures("working_folder")
+@pytest.mark.parametrize(("nbytes", "accepted"), [(1 << 26, True), ((1 << 26) + 1, False), (0xFFFFFFFF, False)])
+def test_an_lzma_dictionary_beyond_the_memory(nbytes: int, accepted: bool) -> None:
+    """A few bytes of a file may ask for 4 GiB."""
+    by_lzma(5, nbytes.to_bytes(4, "little"))
+    if accepted:
+        run("inspect", "x.npz")
+        assert read_array("x.npz")[0].tobytes() == MEMBER.tobytes()
+        return
+    error = f"member 'w.npy' asks for an LZMA dictionary of {nbytes} bytes, more than 67108864"
+    assert fail("inspect", "x.npz") == f"x.npz: must be a readable .npz archive; {error}"
+    with pytest.raises(FileError, match=f"x.npz: its array 'w' cannot be read; {error}$"):
+        read_array("x.npz")
+
+
+@pytest.mark.usefixtures("working_folder")
+def test_a_broken_lzma_header() -> None:
+    """What describes the packing, before the packed bytes, is read with the .npy header."""
+    by_lzma(4, b"\xff")  # lc, lp and pb, which must be below 225 together
+    for command in ("inspect x.npz", "convert x.npz y.npz --to float16"):
+        assert fail(*command.split()).startswith("x.npz: must be a readable .npz archive; ")
+
+
+def test_a_member_that_is_not_named_as_an_array(tmp_path: Path) -> None:
+    """NumPy's `load` takes members by the ending .npy; another one is copied, whatever it holds."""
+    np.savez(tmp_path / "x.npz", w=np.ones(3, np.float32))
+    with zipfile.ZipFile(tmp_path / "x.npz", "a") as archive:
+        archive.writestr("notes", archive.read("w.npy"))
+    assert {one.name: one.format for one in inspect(tmp_path / "x.npz")} == {"w": "float32", "notes": "bytes"}
+    convert(tmp_path / "x.npz", tmp_path / "y.npz", to="bfloat16", raw=True)
+    with zipfile.ZipFile(tmp_path / "x.npz") as before, zipfile.ZipFile(tmp_path / "y.npz") as after:
+        assert after.read("notes") == before.read("notes")

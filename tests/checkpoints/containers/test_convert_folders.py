@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.checkpoint_files import everything, leftovers, save, stored_bytes, values
-from support.command_line import fail, run
+from support.command_line import call, fail, run
 from support.sharded_checkpoint import INDEX, SHARD, SHARDS, checkpoint
 from support.typed_tensors import BF16, F8, read_tensors, write_model, write_tensors
 
@@ -19,7 +19,6 @@ import lowprec as lp
 from lowprec.checkpoints import check, convert, inspect
 from lowprec.checkpoints.containers.no_checkpoint import missing_parts, part_name
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.cli import main
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
@@ -192,28 +191,26 @@ def commands(path: str, *options: str) -> list[list[str]]:
     ("left_out", "text"),
     [((SECOND,), f"{SECOND} is missing"), ((FIRST, THIRD), f"{FIRST} and {THIRD} are missing")],
 )  # fmt: skip
-def test_a_folder_without_an_index_parts(
-    left_out: tuple[str, ...], text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_without_an_index_parts(left_out: tuple[str, ...], text: str) -> None:
     model(*left_out, index=False)
     said = f"m: {text}; --part takes the shards that are there"
     for command in commands("m")[:2]:
-        assert fail(*command, capsys=capsys) == said
+        assert fail(*command) == said
     with pytest.raises(FileError, match=text):
         lp.checkpoints.open("m")
     assert [str(one) for one in check("m")] == [f"error: {said.replace('--part', '`part`')}"]
-    assert main(["check", "m"]) == 1
-    assert capsys.readouterr().out.splitlines()[0] == f"error: {said}"
+    status, out, _ = call("check", "m")
+    assert (status, out.splitlines()[0]) == (1, f"error: {said}")
 
 
-def test_an_index_that_names_missing_shards(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_index_that_names_missing_shards() -> None:
     model(FIRST, THIRD)
     said = (
         f"m/{INDEX}: places '{P.format(0)}' in '{FIRST}', which is missing; {FIRST} and {THIRD} are missing "
         "(--part takes the shards that are there)"
     )
     for command in commands("m")[:2]:
-        assert fail(*command, capsys=capsys) == said
+        assert fail(*command) == said
     assert [str(one) for one in check("m")] == [f"error: {said.replace('--part', '`part`')}"]
 
 
@@ -223,38 +220,36 @@ def test_a_whole_folder_needs_no_index() -> None:
     assert [str(one) for one in check("m", part=True)] == [str(one) for one in check("m")]
 
 
-def test_a_shard_that_is_given_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_shard_that_is_given_alone() -> None:
     model()
     path = f"m/{SECOND}"
     rest = "give the whole folder, or --part to take it alone"
     for command in commands(path):
-        assert fail(*command, capsys=capsys) == f"{path}: is part 2 of 3 of a model; {rest}"
+        assert fail(*command) == f"{path}: is part 2 of 3 of a model; {rest}"
     Path("m", THIRD).unlink()
     for command in commands(path):
         said = f"{path}: is part 2 of 3 of a model, and {THIRD} is missing; {rest}"
-        assert fail(*command, capsys=capsys) == said
+        assert fail(*command) == said
     with pytest.raises(FileError, match=f"is part 2 of 3 of a model, and {THIRD} is missing"):
         lp.checkpoints.open(path)
 
 
-def test_a_shard_is_taken_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_shard_is_taken_alone() -> None:
     model()
     report = convert(f"m/{SECOND}", SECOND, to="float16", part=True)
     assert report.remarks == ["part 2 of 3 of a model was taken alone"]
     assert list(read_tensors(Path(SECOND))) == [P.format(1)]
-    assert run("inspect", SECOND, "--part", capsys=capsys).startswith(
-        f"{SECOND}: float16, 1 layer, part 2 of 3: 16 KiB\n"
-    )
+    assert run("inspect", SECOND, "--part").startswith(f"{SECOND}: float16, 1 layer, part 2 of 3: 16 KiB\n")
     with lp.checkpoints.open(SECOND, part=True) as checkpoint:
         assert list(checkpoint) == [P.format(1)]
     assert [str(one) for one in check(SECOND, part=True)][-1] == (
         "note: part 2 of 3 of a model: the others are not checked"
     )
-    assert run("check", SECOND, "--part", capsys=capsys).splitlines()[-1] == f"{SECOND}: 0 errors; not all was checked"
+    assert run("check", SECOND, "--part").splitlines()[-1] == f"{SECOND}: 0 errors; not all was checked"
 
 
 @pytest.mark.parametrize("resume", [False, True])
-def test_some_shards_are_taken(resume: bool, capsys: pytest.CaptureFixture[str]) -> None:
+def test_some_shards_are_taken(resume: bool) -> None:
     """The result has no index, so that it is a part again for whoever reads it; the report says what it is."""
     model(SECOND)
     report = convert("m", "out", to="float16", part=True, resume=resume, verify=True)
@@ -265,7 +260,7 @@ def test_some_shards_are_taken(resume: bool, capsys: pytest.CaptureFixture[str])
     assert sorted(read_tensors(Path("out"))) == [P.format(0), P.format(2)]
     with pytest.raises(FileError, match=f"out: {SECOND} is missing; `part` takes"):
         inspect("out")
-    assert run("inspect", "m", "--part", capsys=capsys).splitlines()[0].endswith("2 layers, 2 of 3 shards: 32 KiB")
+    assert run("inspect", "m", "--part").splitlines()[0].endswith("2 layers, 2 of 3 shards: 32 KiB")
     notes = [str(one) for one in check("m", part=True)]
     assert notes[-1] == "note: 2 of 3 shards of a model: the others are not checked"
     assert not any(one.startswith("error") for one in notes)
@@ -335,12 +330,12 @@ def test_another_layout_needs_the_scales_too() -> None:
 @pytest.mark.parametrize("value", [2, "yes", None])
 def test_the_parameter(value: Any) -> None:
     path = write_tensors(Path("x.safetensors"), {"w": np.ones(4, np.float32)})
-    for call in (
+    for take in (
         lambda: convert(path, "y.safetensors", to="float16", part=value), lambda: inspect(path, part=value),
         lambda: check(path, part=value), lambda: lp.checkpoints.open(path, part=value),
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError), match="`part` must be"):
-            call()
+            take()
     convert(path, "y.safetensors", to="float16", part=True)
 
 

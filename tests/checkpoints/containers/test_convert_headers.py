@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from support.bits import bits_of
 from support.checkpoint_files import raw_file, save, stored_bytes, values
+from support.command_line import fail, run
 from support.gguf_files import entry, text
 from support.gguf_files import raw_file as gguf_file
 from support.optional import optional
@@ -25,7 +26,6 @@ from lowprec.checkpoints.containers.json_scanner import LONGEST_ENTRY, decode, e
 from lowprec.checkpoints.containers.onnx_protobuf import split_model
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.memory_limit import Limits
-from lowprec.cli import main
 
 onnx: Any = optional("onnx")
 helper: Any = optional("onnx:helper")
@@ -88,23 +88,16 @@ def many(path: Path, n: int) -> Path:
     return raw_file(path, fields, bytes(n))
 
 
-def test_a_header_that_is_too_long(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = save(tmp_path / "x.safetensors", {"w": values((3,))}, {"story": "x" * (8 << 20)})
-    for command in (
-        ["inspect"],
-        ["convert", str(tmp_path / "y.safetensors"), "--to", "float8_e4m3fn", "--progress", "none"],
-    ):
-        assert main([command[0], str(source), *command[1:], "--max-memory", "100M"]) == 1
-        out, err = capsys.readouterr()
-        assert out == ""
+@pytest.mark.usefixtures("working_folder")
+def test_a_header_that_is_too_long() -> None:
+    save(Path("x.safetensors"), {"w": values((3,))}, {"story": "x" * (8 << 20)})
+    for command in ("inspect x.safetensors", "convert x.safetensors y.safetensors --to float8_e4m3fn --progress none"):
+        why = r"x\.safetensors: must be a readable \.safetensors file; its header has 8388\d\d\d bytes: "
         found = re.fullmatch(
-            rf"lowprec: {source}: must be a readable \.safetensors file; its header has 8388\d\d\d bytes: "
-            r"--max-memory must be at least (\d+)M\n",
-            err,
+            why + r"--max-memory must be at least (\d+)M", fail(*command.split(), "--max-memory", "100M")
         )
         assert found
-        assert main([command[0], str(source), *command[1:], "--max-memory", f"{found[1]}M"]) == 0
-        capsys.readouterr()
+        run(*command.split(), "--max-memory", f"{found[1]}M")
 
 
 def test_tensors_that_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,25 +129,6 @@ def test_tensors_that_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     onnx.save(helper.make_model(graph), tmp_path / "x.onnx")
     with pytest.raises(FileError, match=rf"x\.onnx: must be a readable \.onnx model; {why}"):
         inspect(tmp_path / "x.onnx", max_memory="100M")
-
-
-def test_pieces_get_smaller_where_tensors_are_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lowprec.checkpoints import conversion
-
-    seen: list[tuple[int, int]] = []
-    original = conversion.choose_chunks
-
-    def choose_chunks(*arguments: Any) -> tuple[int, int]:
-        seen.append(original(*arguments))
-        return seen[-1]
-
-    monkeypatch.setattr(conversion, "choose_chunks", choose_chunks)
-    monkeypatch.setattr(conversion, "PER_TENSOR", 1 << 20)
-    source = many(tmp_path / "x.safetensors", 190)
-    convert(source, tmp_path / "y.safetensors", to="int8", raw=True, threads=4, max_memory="256M")
-    assert seen == [(4, (18 << 20) // 16)]
-    with pytest.raises(ValueError, match="`max_memory` must be at least 240M; got 250609664 bytes"):
-        convert(source, tmp_path / "z.safetensors", to="int8", raw=True, max_memory=(239 << 20))
 
 
 MEASURED = """

@@ -126,13 +126,34 @@ def test_safetensors(name: str, tmp_path: Path) -> None:
     refused(build(tmp_path / "x.safetensors"), why, "y.safetensors")
 
 
-def test_a_safetensors_file_cut_anywhere(tmp_path: Path) -> None:
-    whole = save(tmp_path / "x.safetensors", {"a": values((3, 5)), "b": np.arange(3)}).read_bytes()
-    path = tmp_path / "cut" / "x.safetensors"
+def _safetensors(path: Path) -> Path:
+    return save(path, {"a": values((3, 5)), "b": np.arange(3)})
+
+
+def _gguf(path: Path) -> Path:
+    return write_gguf(path, {"a": np.ones((3, 5), np.float32), "b": np.ones(3, np.float16)})
+
+
+WHOLE: dict[str, tuple[Callable[[Path], Path], str, int]] = {
+    "safetensors": (_safetensors, "must be a readable .safetensors file|content is none", 0),
+    "onnx": (lambda path: _onnx(lambda _: None)(path), r"must be a readable \.onnx model", 0),
+    "gguf": (_gguf, "past the end of the file|does not start with a header|need more bytes", 32 - 6),
+}
+"""Files, why any part of them is refused, and how many bytes may be missing: what pads the last tensor."""
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_a_file_cut_anywhere(kind: str, tmp_path: Path) -> None:
+    build, why, padding = WHOLE[kind]
+    whole = build(tmp_path / f"x.{kind}").read_bytes()
+    path = tmp_path / "cut" / f"x.{kind}"
     path.parent.mkdir()
-    for end in range(len(whole)):
+    last = len(whole) - padding
+    for end in range(4 if padding else 0, last):
         path.write_bytes(whole[:end])
-        refused(path, "must be a readable .safetensors file|content is none", "y.safetensors")
+        refused(path, why, "y.onnx" if kind == "onnx" else "y.safetensors")
+    path.write_bytes(whole[:last])
+    assert inspect(path)
 
 
 def test_many_names_twice_take_no_time(tmp_path: Path) -> None:
@@ -141,12 +162,13 @@ def test_many_names_twice_take_no_time(tmp_path: Path) -> None:
         inspect(raw_file(tmp_path / "x.safetensors", b"{" + names.encode() + b',"7":0}'))
 
 
-def _onnx(change: Callable[[onnx.ModelProto], object]) -> Callable[[Path], object]:
-    def build(path: Path) -> None:
+def _onnx(change: Callable[[onnx.ModelProto], object]) -> Callable[[Path], Path]:
+    def build(path: Path) -> Path:
         graph = helper.make_graph([], "g", [], [], [numpy_helper.from_array(values((4, 4)), "w")])
         made = helper.make_model(graph)
         change(made)
         path.write_bytes(made.SerializeToString())
+        return path
 
     return build
 
@@ -184,17 +206,6 @@ def test_models(name: str, tmp_path: Path) -> None:
     build, why = ONNX[name]
     build(tmp_path / "x.onnx")
     refused(tmp_path / "x.onnx", why, "y.onnx")
-
-
-def test_a_model_cut_anywhere(tmp_path: Path) -> None:
-    _onnx(lambda m: None)(tmp_path / "x.onnx")
-    whole = (tmp_path / "x.onnx").read_bytes()
-    path = tmp_path / "cut" / "x.onnx"
-    path.parent.mkdir()
-    for end in range(len(whole)):
-        path.write_bytes(whole[:end])
-        with pytest.raises(FileError, match=r"must be a readable \.onnx model"):
-            inspect(path)
 
 
 def value(kind: int, content: bytes, name: bytes = b"k") -> bytes:
@@ -285,19 +296,6 @@ def test_gguf(name: str, tmp_path: Path) -> None:
     refused(path, why, "y.safetensors")
     with pytest.raises(FileError, match=f"^{path}: must be a readable .gguf file; "):
         inspect(path)
-
-
-def test_a_gguf_file_cut_anywhere(tmp_path: Path) -> None:
-    tensors = {"a": np.ones((3, 5), np.float32), "b": np.ones(3, np.float16)}
-    whole = write_gguf(tmp_path / "x.gguf", tensors).read_bytes()
-    path = tmp_path / "cut" / "x.gguf"
-    path.parent.mkdir()
-    last = len(whole) - (32 - 6)  # what pads the last tensor may be missing
-    for end in range(4, last):
-        path.write_bytes(whole[:end])
-        refused(path, "past the end of the file|does not start with a header|need more bytes", "y.safetensors")
-    path.write_bytes(whole[:last])
-    assert len(inspect(path)) == 2
 
 
 def _zip(**options: Any) -> Callable[[Path], None]:

@@ -17,7 +17,7 @@ import gguf
 import numpy as np
 from gguf import quants
 from support.checkpoint_files import leftovers
-from support.command_line import fail, run
+from support.command_line import call, fail, run
 from support.gguf_files import Type, entry, number, raw_file, read, text, write
 
 import lowprec as lp
@@ -25,7 +25,6 @@ from lowprec.checkpoints import check, convert, inspect
 from lowprec.checkpoints.containers.registry import open_container
 from lowprec.checkpoints.convert_arguments import describe_job
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.cli import main
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
@@ -70,41 +69,32 @@ def test_the_result_is_that_of_the_whole_model(target: str) -> None:
     assert leftovers(Path()) == []
 
 
-def test_a_first_file_without_tensors() -> None:
-    """As gguf-split --no-tensor-first-split writes it."""
-    first = split(split_max_tensors=3, small_first_shard=True).with_name("x-00001-of-00004.gguf")
-    assert list(inspect(first)) == list(inspect("whole.gguf"))
-    convert(first, "a.gguf", recipe="q4_0")
-    convert("whole.gguf", "b.gguf", recipe="q4_0")
-    assert Path("a.gguf").read_bytes() == Path("b.gguf").read_bytes()
-
-
-def test_inspect_check_and_open(capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspect_check_and_open() -> None:
     first = split()
     assert list(inspect(first)) == list(inspect("whole.gguf"))
     assert list(check(first)) == list(check("whole.gguf"))
-    lines = [run("inspect", str(path), capsys=capsys).splitlines()[0] for path in (first, "whole.gguf")]
+    lines = [run("inspect", str(path)).splitlines()[0] for path in (first, "whole.gguf")]
     assert lines[0] == lines[1].replace("whole.gguf", FIRST).replace("7 layers: ", "7 layers, 3 files: ")
     with lp.checkpoints.open(first) as parts, lp.checkpoints.open("whole.gguf") as whole:
         assert list(parts) == list(whole)
         assert all(parts[name].tobytes() == whole[name].tobytes() for name in whole)
 
 
-def test_a_later_file_names_the_first_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_later_file_names_the_first_one() -> None:
     split()
     text = "is part 2 of 3 of a split model; give its first part, x-00001-of-00003.gguf{}, which stands for all, or --part to take it alone"  # noqa: E501
     for command in (["convert", SECOND, "y.gguf", "--recipe", "q4_0"], ["inspect", SECOND], ["check", SECOND]):
-        assert fail(*command, capsys=capsys) == f"{SECOND}: {text.format('')}"
+        assert fail(*command) == f"{SECOND}: {text.format('')}"
     Path(FIRST).unlink()
     with pytest.raises(FileError, match=r"give its first part, x-00001-of-00003.gguf \(missing\), which stands"):
         lp.checkpoints.open(SECOND)
 
 
-def test_missing_files_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_files_are_named() -> None:
     first = split()
     Path(THIRD).rename("aside")
     for command in (["convert", FIRST, "y.safetensors", "--to", "float16"], ["inspect", FIRST], ["check", FIRST]):
-        assert fail(*command, capsys=capsys) == (
+        assert fail(*command) == (
             f"{FIRST}: is part 1 of 3 of a split model, and {THIRD} is missing in its folder; --part takes it alone"
         )
     Path(SECOND).unlink()
@@ -125,7 +115,7 @@ def test_a_file_that_is_named_otherwise() -> None:
         inspect("x-00001-of-00002.gguf")
 
 
-def test_a_part_is_taken_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_part_is_taken_alone() -> None:
     """Its keys stay: the parts, converted one by one, are the converted model."""
     first = split()
     Path("new").mkdir()
@@ -139,15 +129,15 @@ def test_a_part_is_taken_alone(capsys: pytest.CaptureFixture[str]) -> None:
     made = {**read(Path("new", FIRST))[1], **read(Path("new", SECOND))[1], **read(Path("new", THIRD))[1]}
     assert made == read(Path("whole-q4_0.gguf"))[1]
     assert list(inspect(f"new/{FIRST}")) == list(inspect("whole-q4_0.gguf"))
-    assert "2 layers, part 1 of 3: " in run("inspect", FIRST, "--part", capsys=capsys).splitlines()[0]
+    assert "2 layers, part 1 of 3: " in run("inspect", FIRST, "--part").splitlines()[0]
     Path(THIRD).unlink()
-    out = run("check", SECOND, "--part", "--progress", "none", capsys=capsys).splitlines()
+    out = run("check", SECOND, "--part", "--progress", "none").splitlines()
     assert out[-2:] == [
         "note: part 2 of 3 of a model: the others are not checked", f"{SECOND}: 0 errors; not all was checked"
     ]  # fmt: skip
     with lp.checkpoints.open(SECOND, part=True) as checkpoint:
         assert list(checkpoint) == [f"blk.{i}.ffn_up.weight" for i in (2, 3, 4)]
-    run("convert", FIRST, "y.safetensors", "--to", "float16", "--part", "--progress", "none", capsys=capsys)
+    run("convert", FIRST, "y.safetensors", "--to", "float16", "--part", "--progress", "none")
 
 
 def test_a_part_keeps_its_number_of_tensors() -> None:
@@ -269,9 +259,10 @@ def test_the_sources_are_not_replaced() -> None:
     assert read(Path("y.gguf"))[1]["blk.0.ffn_up.weight"][0] == "BF16"
 
 
-def test_a_conversion_is_resumed_if_all_files_are_the_same() -> None:
-    """Every file is one of the sources, a first one without tensors too."""
+def test_a_first_file_without_tensors() -> None:
+    """As gguf-split --no-tensor-first-split writes it; to be resumed, it is one of the sources too."""
     first = split(split_max_tensors=3, small_first_shard=True).with_name("x-00001-of-00004.gguf")
+    assert list(inspect(first)) == list(inspect("whole.gguf"))
     sources = describe_job({}, open_container(first)).sources
     assert {Path(one).name for one in sources} == {f"x-0000{n}-of-00004.gguf" for n in (1, 2, 3, 4)}
     convert(first, "a.gguf", recipe="q4_0", resume=True)
@@ -296,26 +287,23 @@ def model() -> Path:
     return write(Path("x.gguf"), {**tensors, "output_norm.weight": np.ones(256, np.float32)})
 
 
-def test_the_headline_names_most_of_the_bytes(capsys: pytest.CaptureFixture[str]) -> None:
-    """No size in bfloat16: IQ3_S has none here. 3 * 440 + 216 + 840 + 1024 bytes are 3400, or 3.32 KiB."""
-    lines = run("inspect", str(model()), capsys=capsys).splitlines()
+def test_the_headline_names_most_of_the_bytes() -> None:
+    """No size in bfloat16: IQ3_S has none here. 3 * 440 + 216 + 840 + 1024 bytes are 3400, or 3.32 KiB.
+
+    One quantized tensor does not make a file of it: 4 * 256 * 2 bytes are more than 840.
+    """
+    lines = run("inspect", str(model())).splitlines()
     assert lines[0] == (
         "x.gguf: GGUF IQ3_S and GGUF Q6_K and GGUF TQ1_0, 3 layers: 3.32 KiB; cannot be dequantized: "
         "no values are known of IQ3_S (3 tensors) and TQ1_0 (1 tensor); a recipe copies them"
     )
     assert lines[2].split() == ["blk.0.ffn_up.weight", "IQ3_S", "440", "4x256"]
+    write(Path("y.gguf"), {"a.weight": np.ones((4, 256), np.float16), "output.weight": blocks("Q6_K", 4)})
+    assert run("inspect", "y.gguf").startswith("y.gguf: float16 and GGUF Q6_K: 2.82 KiB; to bfloat16 4 KiB\n")
 
 
-def test_mostly_plain_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    """One quantized tensor does not make a file of it: 4 * 256 * 2 bytes are more than 840."""
-    plain = np.ones((4, 256), np.float16)
-    path = write(Path("x.gguf"), {"a.weight": plain, "output.weight": blocks("Q6_K", 4)})
-    first = run("inspect", str(path), capsys=capsys).splitlines()[0]
-    assert first == "x.gguf: float16 and GGUF Q6_K: 2.82 KiB; to bfloat16 4 KiB"
-
-
-def test_check_says_what_it_did_not_check(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("check", str(model()), capsys=capsys).splitlines() == [
+def test_check_says_what_it_did_not_check() -> None:
+    assert run("check", str(model())).splitlines() == [
         "note: GGUF Q6_K: 1 weight",
         "note: IQ3_S (3 tensors), 'blk.0.ffn_up.weight' first: not checked, lowprec has no values for this type",
         "note: TQ1_0 (1 tensor), 'blk.0.ffn_down.weight' first: not checked, lowprec has no values for this type",
@@ -324,11 +312,11 @@ def test_check_says_what_it_did_not_check(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize("kind", UNREAD)
-def test_every_type_without_values(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_type_without_values(kind: str) -> None:
     path = write(Path("x.gguf"), {"w.weight": blocks(kind, 9), "n.weight": np.ones((2, 32), np.float32)})
-    assert f"x.gguf: GGUF {kind}: " in run("inspect", str(path), capsys=capsys)
+    assert f"x.gguf: GGUF {kind}: " in run("inspect", str(path))
     assert [one.kind for one in check(path)] == ["unchecked"]
-    said = fail("convert", "x.gguf", "y.safetensors", "--to", "bfloat16", capsys=capsys)
+    said = fail("convert", "x.gguf", "y.safetensors", "--to", "bfloat16")
     assert said == (
         f"x.gguf: has {kind} (1 tensor), such as 'w.weight', which lowprec can copy but not read; "
         "llama-quantize --allow-requantize makes BF16 of them, recipes for GGUF copy them"
@@ -361,7 +349,7 @@ def unknown(kind: int = 42) -> Path:
 
 
 @pytest.mark.parametrize("kind", [42, 99, 4, 2**32 - 1])
-def test_an_unknown_type_is_listed(kind: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_type_is_listed(kind: int) -> None:
     """With the bytes up to the next tensor, for its own are not known."""
     path, name = unknown(kind), f"unknown type {kind}"
     listed = [(one.name, one.format, one.shape, one.nbytes) for one in inspect(path, stats=True)]
@@ -369,18 +357,18 @@ def test_an_unknown_type_is_listed(kind: int, capsys: pytest.CaptureFixture[str]
         ("a.weight", name, (4, 64), 96), ("n.weight", "float32", (2, 32), 256), ("empty", name, (0,), 0),
         ("b.weight", name, (2, 64), 36),
     ]  # fmt: skip
-    first = run("inspect", str(path), capsys=capsys).splitlines()[0]
+    first = run("inspect", str(path)).splitlines()[0]
     assert first == (
         f"x.gguf: float32 and GGUF {name}: 388 B; cannot be dequantized: no values are known of {name} (3 tensors)"
     )
-    assert json.loads(run("inspect", str(path), "--json", capsys=capsys))[0]["format"] == name
+    assert json.loads(run("inspect", str(path), "--json"))[0]["format"] == name
 
 
-def test_an_unknown_type_is_not_converted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_type_is_not_converted() -> None:
     unknown()
     for options in (["--recipe", "q8_0"], ["--to", "bfloat16"], ["--to", "bfloat16", "--exclude", "[ab].weight"]):
         target = "y.gguf" if "--recipe" in options else "y.safetensors"
-        assert fail("convert", "x.gguf", target, *options, capsys=capsys) == (
+        assert fail("convert", "x.gguf", target, *options) == (
             "x.gguf: has unknown type 42 (3 tensors), such as 'a.weight', which lowprec can neither read nor copy; "
             "a llama-quantize that knows them makes BF16 of them with --allow-requantize"
         )
@@ -390,14 +378,11 @@ def test_an_unknown_type_is_not_converted(capsys: pytest.CaptureFixture[str]) ->
             checkpoint.read("a.weight")
 
 
-def test_an_unknown_type_is_an_error_of_check(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_type_is_an_error_of_check() -> None:
     """Engines that do not know it refuse the file, as gguf-py 0.19.0 does."""
     path = unknown()
     with pytest.raises(ValueError, match=r"42\)? is not a valid GGMLQuantizationType"):
         gguf.GGUFReader(path)
-    assert main(["check", str(path)]) == 1
-    assert capsys.readouterr().out.splitlines() == [
-        "error: unknown type 42 (3 tensors), 'a.weight' first: not checked, "
-        "engines that do not know it refuse the file",
-        "x.gguf: 1 error; not all was checked",
-    ]
+    status, out, _ = call("check", str(path))
+    why = "unknown type 42 (3 tensors), 'a.weight' first: not checked, engines that do not know it refuse the file"
+    assert (status, out) == (1, f"error: {why}\nx.gguf: 1 error; not all was checked\n")

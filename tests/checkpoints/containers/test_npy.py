@@ -136,6 +136,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "escape": (lambda p: raw(p, r"'\d\q'"), "not that of an array"),
     "deep": (lambda p: raw(p, "(" * 5000), "not that of an array"),
     "deeper": (lambda p: raw(p, "-" * 9000 + "1"), "not that of an array"),
+    "199 deep": (lambda p: raw(p, "[-" * 199 + "1" + "]" * 199), "not that of an array"),  # of which Python runs short
     "digits": (lambda p: raw(p, "9" * 9000), "not that of an array"),
     "negative": (lambda p: raw(p, GOOD.replace("2,", "-2,")), "shape must be lengths"),
     "true": (lambda p: raw(p, GOOD.replace("2,", "True,")), "shape must be lengths"),
@@ -221,16 +222,6 @@ def test_permissions(tmp_path: Path) -> None:
         path.chmod(0o640)
         write(path, codes_of(UINT8), UINT8)
         assert stat.S_IMODE(path.stat().st_mode) == 0o640
-
-
-def test_links(tmp_path: Path) -> None:
-    (tmp_path / "far").mkdir()
-    link = tmp_path / "link.npz"
-    link.symlink_to("far/real.npz")
-    write(link, codes_of(INT4), INT4)
-    assert link.is_symlink()
-    assert os.listdir(tmp_path / "far") == ["real.npz"]
-    assert read(tmp_path / "far" / "real.npz")[1] is read(link)[1] is INT4
 
 
 @pytest.mark.parametrize("overwrite", [False, True])

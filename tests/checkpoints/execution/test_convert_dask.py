@@ -24,13 +24,9 @@ distributed = pytest.importorskip("distributed")
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=False,
-        protocol="tcp",
-        dashboard_address="127.0.0.1:0",
+        n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address="127.0.0.1:0",
         worker_dashboard_address="127.0.0.1:0",
-    ) as cluster:
+    ) as cluster:  # fmt: skip
         yield cluster.scheduler_address
 
 
@@ -59,6 +55,7 @@ def test_the_same_bytes(options: Any, address: str, tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("source", "options"),
     [("W4A16", {"recipe": "nvfp4a16"}), ("W4A16", {"recipe": "w4a16"}), ("W4A16", {"to": "bfloat16"}),
+     ("NVFP4A16", {"layout": "modelopt"}),
      ("FP8_BLOCK", {"recipe": "fnuz"}), ("fnuz", {"recipe": "fn"}), ("experts", {"recipe": "nvfp4a16"})],
     ids=str,
 )  # fmt: skip
@@ -102,11 +99,11 @@ def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             convert(source, tmp_path / "y.safetensors", to="float16", dask=wrong)
 
 
-def test_local_processes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_local_processes(tmp_path: Path) -> None:
     source = save(tmp_path / "x.safetensors")
     out = run(
         "convert", str(source), str(tmp_path / "y.safetensors"), "--to", "float16", "--dask", "local", "--threads", "1",
-        "--progress", "none", capsys=capsys,
+        "--progress", "none",
     )  # fmt: skip
     assert "converted to float16" in out
     convert(source, tmp_path / "z.safetensors", to="float16")

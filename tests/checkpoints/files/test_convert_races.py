@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.checkpoint_files import everything, leftovers, stored_bytes, values
+from support.command_line import call
 from support.containers import SOURCES, contents
 from support.optional import optional
 
@@ -18,7 +19,6 @@ from lowprec.checkpoints import convert
 from lowprec.checkpoints.files import atomic_output
 from lowprec.checkpoints.files.atomic_output import Staging
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.cli import main
 
 onnx: Any = optional("onnx")
 numpy_helper: Any = optional("onnx:numpy_helper")
@@ -131,7 +131,7 @@ def test_cast_does_not_replace_what_appears_meanwhile(tmp_path: Path, monkeypatc
     np.save(tmp_path / "x.npy", values((9,)))
     path = tmp_path / "y.npy"
     once(monkeypatch, Staging, "seal", lambda: path.write_bytes(b"mine"))
-    assert main(["cast", str(tmp_path / "x.npy"), str(path), "--to", "int8"]) == 1
+    assert call("cast", str(tmp_path / "x.npy"), str(path), "--to", "int8")[0] == 1
     assert path.read_bytes() == b"mine"
     assert leftovers(tmp_path) == []
 

@@ -16,7 +16,6 @@ from support.safetensors_writer import save_file
 import lowprec as lp
 from lowprec import checkpoints
 from lowprec.checkpoints import FileError, read_array, write_array
-from lowprec.cli.command_line import main
 
 X = np.float32([[1, 2], [3, 4]])
 E4M3 = lp.formats["float8_e4m3fn"]
@@ -42,8 +41,6 @@ def _convert(path: Path, **options: Any) -> object:
 
 CASES: dict[str, tuple[Callable[[Path], Any], Callable[[Path], object]]] = {
     "open what is missing": (lambda path: path / "m.safetensors", checkpoints.open),
-    "inspect what is missing": (lambda path: path / "m.npz", checkpoints.inspect),
-    "check what is missing": (lambda path: path / "m", checkpoints.check),
     "convert what is missing": (lambda path: path / "m.gguf", _convert),
     "read what is missing": (lambda path: path / "m.npy", read_array),
     "open what is deep": (lambda path: _deep(path / "d"), checkpoints.open),
@@ -63,6 +60,8 @@ def test_it_is_an_os_error_that_names_the_path_once(name: str, tmp_path: Path) -
     assert text.count("cannot be") + text.count("No such file") <= 1, text
     assert (caught.value.errno, caught.value.filename) == (None, None)
     assert caught.value.__cause__ is None
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again)) == (type(caught.value), text)
 
 
 def test_a_file_in_the_way_is_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,15 +74,6 @@ def test_a_file_in_the_way_is_named_once(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("lowprec.checkpoints.containers.npz_archive.NpzArchive.publish", staticmethod(taken))
     with pytest.raises(FileError, match=rf"^{tmp_path / 'y.npz'}: must be a file to be replaced$"):
         checkpoints.convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float16")
-
-
-def test_copies_and_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(FileError) as caught:
-        checkpoints.open(tmp_path / "m.npz")
-    again = pickle.loads(pickle.dumps(caught.value))
-    assert (type(again), str(again)) == (type(caught.value), str(caught.value))
-    assert main(["inspect", str(tmp_path / "m.npz")]) == 1
-    assert capsys.readouterr().err == f"lowprec: {tmp_path / 'm.npz'}: No such file or directory\n"
 
 
 @pytest.mark.parametrize("kind", [str, Path, os.fspath, lambda path: _Path(str(path))])

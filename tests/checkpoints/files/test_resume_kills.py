@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.checkpoint_files import everything, leftovers
-from support.resumed_conversions import kill, start_blocked, three_shards
+from support.forked_programs import Program
+from support.resumed_conversions import start_blocked, three_shards
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
@@ -41,7 +40,7 @@ def test_two_that_resume_are_refused(source: Path, tmp_path: Path) -> None:
         assert everything(tmp_path / staging_name(target)) == before
         convert(source, tmp_path / "other", to="float16", resume=True)
     finally:
-        kill(child)
+        child.kill()
     assert convert(source, target, to="float16", resume=True).remarks == [RESUMED]
 
 
@@ -116,10 +115,9 @@ sys.exit(main(["convert", *sys.argv[3:]]))
 """
 
 
-def run_slowly(step: int, delay: float, *arguments: str) -> subprocess.Popen[bytes]:
+def run_slowly(step: int, delay: float, *arguments: str) -> Program:
     """Start a conversion that kills itself at a step that changes the disk, and waits before each task."""
-    command = [sys.executable, "-c", SLOW, str(step), str(delay), *arguments, "--resume"]
-    return subprocess.Popen([*command, "--progress", "none"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return Program(SLOW, str(step), str(delay), *arguments, "--resume", "--progress", "none")
 
 
 @pytest.mark.slow
@@ -135,13 +133,13 @@ def test_sigkill_at_steps_that_change_the_disk(overwrite: bool, source: Path, tm
     killed, step = 0, 1
     while True:
         child = run_slowly(step, 0, str(source), str(target), "--to", "float16", *["--overwrite"] * overwrite)
-        _, said = child.communicate(timeout=120)
+        status = child.wait()
         assert all(name == staging_name(target) or name.startswith(f"{staging_name(target)}-")
                    for name in leftovers(tmp_path))  # fmt: skip
         found = everything(target) if target.exists() else {}
-        if child.returncode == 0 or found == wanted:
+        if status == 0 or found == wanted:
             break
-        assert (child.returncode, said) == (-9, b"")
+        assert (status, child.said()) == (-9, "")
         assert found == old
         killed, step = killed + 1, step + 3
     assert killed > 5
@@ -171,10 +169,8 @@ def test_sigkill_at_random_times(job: str, source: Path, tmp_path: Path) -> None
     ((name, value),) = options.items()
     for _ in range(3):
         child = run_slowly(0, 0.05, str(source), str(target), f"--{name}", value, "--overwrite", "--threads", "1")
-        time.sleep(rng.uniform(0.3, 1.2))
-        kill(child)
-        assert child.stderr is not None
-        child.stderr.close()
+        time.sleep(rng.uniform(0, 0.9))
+        child.kill()
         assert not target.exists() or everything(target) == everything(tmp_path / "whole")
     convert(source, target, **options, resume=True, overwrite=True)
     assert everything(target) == everything(tmp_path / "whole")

@@ -27,9 +27,6 @@ pytestmark = pytest.mark.usefixtures("working_folder")
 GOLDEN = Path(__file__).parents[1] / "golden" / "auto_round"
 DIGESTS = json.loads((GOLDEN / "digests.json").read_text(encoding="utf-8"))
 NAMES = [name for name in DIGESTS if name != "versions"]
-SYMMETRIC = (
-    "gptq", "gptq_rows", "gptqmodel", "3_bits", "awq_symmetric", "mixed", "llm_compressor_w4a16", "llm_compressor_int8",
-)  # fmt: skip
 P = "model.layers.0.mlp.up_proj"
 Config = dict[str, Any]
 
@@ -49,17 +46,8 @@ def test_folders_of_auto_round(name: str) -> None:
     assert not [one for one in values if "qweight" in one or "scale" in one]
     assert "quantization_config" not in Path("out/config.json").read_text(encoding="utf-8")
     assert not errors(GOLDEN / name)
-
-
-@pytest.mark.parametrize("name", SYMMETRIC)
-def test_half_of_symmetric_scales_are_negative(name: str) -> None:
     with lp.checkpoints.open(GOLDEN / name) as opened:
-        weight = f"{P.replace('up', 'down')}.weight"
-        scales = f"{weight}_scale" if "llm_compressor" in name else weight.replace("weight", "scales")
-        assert 0.3 < (opened.read(scales, raw=True) < 0).mean() < 0.7
-        some = opened.read(weight, rows=slice(3, 9), to="float16")
-    convert(GOLDEN / name, "out", to="float16")
-    assert some.tobytes() == read_tensors(Path("out"))[weight][3:9].tobytes()
+        assert opened.read(weight, rows=slice(3, 9), to="float16").tobytes() == values[weight][3:9].tobytes()
 
 
 def test_a_module_of_16_bits_is_listed() -> None:

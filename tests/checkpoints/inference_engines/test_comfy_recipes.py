@@ -110,23 +110,6 @@ def model() -> Tensors:
     }
 
 
-@pytest.mark.parametrize(("recipe", "least"), [("comfy-fp8", 30), ("comfy-mxfp8", 30), ("comfy-nvfp4", 20)])
-def test_there_and_back(recipe: str, least: float, capsys: pytest.CaptureFixture[str]) -> None:
-    before = model()
-    write_tensors(Path("x.safetensors"), before)
-    report = convert("x.safetensors", "y.safetensors", recipe=recipe)
-    rates = [one.sqnr_db for one in report.tensors if one.sqnr_db is not None and np.isfinite(one.sqnr_db)]
-    assert rates
-    assert min(rates) > least
-    out = run("convert", "y.safetensors", "z.safetensors", "--to", "float16", "--progress", "none", capsys=capsys)
-    assert "remark" not in out
-    after = read_tensors(Path("z.safetensors"))
-    assert after.keys() == before.keys()
-    for name, expected in before.items():
-        loss = np.abs(after[name].astype(np.float64) - expected.astype(np.float64)).max()
-        assert loss <= np.abs(expected.astype(np.float64)).max() / 6
-
-
 def test_a_folder_of_files() -> None:
     """Files of a folder need no config.json; what they describe stands in themselves."""
     Path("in").mkdir()
@@ -147,26 +130,14 @@ def test_a_folder_of_files() -> None:
     assert read_tensors(Path("back")).keys() == model().keys()
 
 
-@pytest.mark.parametrize("number", [np.nan, np.inf])
-def test_numbers_without_a_scale(number: float, capsys: pytest.CaptureFixture[str]) -> None:
-    tensors = model()
-    tensors["blocks.0.q.weight"][3, 5] = number
-    write_tensors(Path("x.safetensors"), tensors)
-    for recipe in RECIPES:
-        text = fail(
-            "convert", "x.safetensors", "y.safetensors", "--recipe", recipe, "--progress", "none", capsys=capsys
-        )
-        assert text == "x.safetensors: 'blocks.0.q.weight': has a NaN or an infinity, which has no scale"
-
-
-def test_names_may_be_kept(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_may_be_kept() -> None:
     write_tensors(Path("x.safetensors"), model())
-    run("convert", "x.safetensors", "y.safetensors", "--recipe", "comfy-fp8", "--keep", "blocks.1.*", capsys=capsys)
+    run("convert", "x.safetensors", "y.safetensors", "--recipe", "comfy-fp8", "--keep", "blocks.1.*")
     assert {name for name in read_tensors(Path("y.safetensors")) if "comfy" in name} == {"blocks.0.q.comfy_quant"}
     convert("x.safetensors", "w.safetensors", recipe="comfy-fp8", also="head", keep="re:.*[qk]")
     assert {name for name in read_tensors(Path("w.safetensors")) if "comfy" in name} == {"head.comfy_quant"}
     write_tensors(Path("x.safetensors"), {"head.weight": np.ones((4, 4), BF16)})
-    text = fail("convert", "x.safetensors", "z.safetensors", "--recipe", "comfy-fp8", capsys=capsys)
+    text = fail("convert", "x.safetensors", "z.safetensors", "--recipe", "comfy-fp8")
     assert text == (
         "x.safetensors: has no weight that the recipe comfy-fp8 quantizes; 'head.weight', BF16 (4, 4): not in a "
         "numbered block; --also quantizes what is kept for its name"
@@ -245,20 +216,13 @@ def test_a_description_is_in_a_tensor_or_in_the_metadata(make: Callable[[], Tens
     assert parse(Path("y.safetensors"))[0].get("__metadata__") == (None if place == "tensor" else {"format": "pt"})
 
 
-def test_a_scale_of_bytes_is_taken_for_fp8() -> None:
-    """ComfyUI's files of 2025 have bytes for the scales of NVFP4."""
-    tensors = nvfp4()
-    write({**tensors, "weight_scale": tensors["weight_scale"].view(np.uint8)})
+@pytest.mark.parametrize(("make", "of"), [(nvfp4, np.uint8), (fp8, np.float16), (fp8, BF16)])
+def test_scales_of_another_type(make: Callable[[], Tensors], of: Any) -> None:
+    """ComfyUI's files of 2025 have bytes for the scales of NVFP4, which are FP8."""
+    scale = make()["weight_scale"]
+    write({**make(), "weight_scale": scale.view(of) if of is np.uint8 else scale.astype(of)})
     convert("x.safetensors", "y.safetensors", to="float32")
-    assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(nvfp4)).all()
-
-
-@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
-def test_a_scale_of_fp8_in_another_type(dtype: Any) -> None:
-    tensors = fp8()
-    write({**tensors, "weight_scale": tensors["weight_scale"].astype(dtype)})
-    convert("x.safetensors", "y.safetensors", to="float32")
-    assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(fp8)).all()
+    assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(make)).all()
 
 
 @pytest.mark.parametrize("shape", [(), (2,), (2, 1, 1)])
@@ -329,14 +293,14 @@ FAULTS: dict[str, tuple[Callable[[], Tensors], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_tensors_that_do_not_fit_are_an_error_that_names_one(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tensors_that_do_not_fit_are_an_error_that_names_one(name: str) -> None:
     make, changes, text = FAULTS[name]
     tensors: dict[str, Any] = {**make(), **changes}
     if "comfy_quant" in changes and not isinstance(changes["comfy_quant"], np.ndarray):
         tensors["comfy_quant"] = description(changes["comfy_quant"])
     write({one: array for one, array in tensors.items() if array is not None})
     before = everything(Path())
-    error = fail("convert", "x.safetensors", "y.safetensors", "--to", "bfloat16", "--progress", "none", capsys=capsys)
+    error = fail("convert", "x.safetensors", "y.safetensors", "--to", "bfloat16", "--progress", "none")
     assert f"'{P}" in error
     assert text in error
     assert everything(Path()) == before

@@ -18,7 +18,6 @@ import lowprec as lp
 from lowprec.checkpoints import convert, inspect
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.schemes.ggml_blocks import BLOCK_TYPES
-from lowprec.cli import main
 
 gguf: Any = optional("gguf")
 load_file: Any = optional("safetensors.numpy:load_file")
@@ -123,8 +122,11 @@ def test_version_2(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("to", ["float32", "bfloat16", "float16"])
 @pytest.mark.parametrize("name", BLOCK_TYPES)
-def test_dequantization(name: str, to: str, tmp_path: Path) -> None:
-    """Values of gguf-py, rounded once more; names and shapes stay; what is wider than the target does too."""
+def test_dequantization(name: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values of gguf-py, rounded once more; names and shapes stay; what is wider than the target does too.
+
+    Opened, any rows have them as well.
+    """
     kind = BLOCK_TYPES[name]
     blocks = RANDOM.randint(0, 256, (2, 3, 256 // kind.size * kind.nbytes)).astype(np.uint8)
     if name != "NVFP4":
@@ -139,6 +141,16 @@ def test_dequantization(name: str, to: str, tmp_path: Path) -> None:
     with np.errstate(over="ignore"):
         assert np.array_equal(made["w.weight"], wanted.astype(to if to != "bfloat16" else ml_dtypes.bfloat16))
     assert np.array_equal(made["norm.weight"], tensors["norm.weight"])
+    for chunk in (64, 1 << 21):
+        monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", chunk)
+        with lp.checkpoints.open(source) as checkpoint:
+            assert list(checkpoint) == list(tensors)
+            for rows in (None, slice(0, 1), slice(1, None)):
+                found = checkpoint.read("w.weight", to=to, rows=rows)
+                assert found.tobytes() == made["w.weight"][rows or slice(None)].tobytes()
+            info = checkpoint.info("w.weight")
+    assert (info.layout, info.shape, info.scales, info.nbytes) == ("GGUF", (2, 3, 256), None, blocks.nbytes)
+    assert info.scheme == f"{name}: {kind.nbytes} bytes to {kind.size} columns"
 
 
 def tame(blocks: Array, name: str) -> None:
@@ -197,19 +209,6 @@ def test_the_factor_of_nvfp4_is_applied(factor: Array, tmp_path: Path) -> None:
     assert list(read(tmp_path / "d.gguf")[1]) == [*tensors, "x.weight"]
 
 
-@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3}, {"max_memory": "99M", "threads": 2}])
-@pytest.mark.parametrize("recipe", ["q8_0", "mxfp4", "bf16"])
-def test_the_same_bytes_in_any_cut(options: dict[str, Any], recipe: str, tmp_path: Path) -> None:
-    """A weight of several chunks and parts, plain and quantized."""
-    x = numbers(600, 2048)
-    source = write(tmp_path / "a.gguf", {"w.weight": x})
-    convert(source, tmp_path / "b.gguf", recipe=recipe, verify=True, **options)
-    assert read(tmp_path / "b.gguf")[1]["w.weight"][2] == quantized(x, recipe.upper())
-    convert(tmp_path / "b.gguf", tmp_path / "c.gguf", recipe="q4_0", verify=True, **options)
-    values = values_of(tmp_path / "b.gguf")["w.weight"]
-    assert read(tmp_path / "c.gguf")[1]["w.weight"][2] == quantized(values, "Q4_0")
-
-
 def test_losses_are_those_of_the_values(tmp_path: Path) -> None:
     """Saturated are FP4 values of 7 and more, and in Q4_0 the other end of the range."""
     x = np.zeros((2, 64), np.float32)
@@ -226,14 +225,17 @@ def test_losses_are_those_of_the_values(tmp_path: Path) -> None:
     assert q4_0.total.sqnr_db == pytest.approx(10 * np.log10(np.square(x, dtype=np.float64).sum() / noise))
 
 
-def test_inspect_names_the_types(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspect_and_check_name_the_types(model: Path, tmp_path: Path) -> None:
     convert(model, tmp_path / "q.gguf", recipe="mxfp4")
     listed = {one.name: (one.format, one.shape, one.nbytes) for one in inspect(tmp_path / "q.gguf", stats=True)}
     assert listed["blk.0.ffn_up_exps.weight"] == ("MXFP4", (4, 3, 64), 4 * 3 * 2 * 17)
     assert listed["blk.0.attn_norm.weight"] == ("float32", (64,), 256)
     assert listed["blk.0.ids"][0] == "int32"
-    assert main(["inspect", str(tmp_path / "q.gguf")]) == 0
-    assert "MXFP4" in capsys.readouterr().out
+    first = run("inspect", str(tmp_path / "q.gguf")).splitlines()[0]
+    kept, elements = 4 * (64 + 64 + 4 * 64 + 64 * 40) + 20, 6 * 64 + 64 * 64 + 4 * 3 * 64 + 6 * 96
+    sizes = [f"{n / 1024:.1f} KiB" for n in (kept + elements // 32 * 17, kept + elements * 2)]
+    assert first.endswith(f": float32 and GGUF MXFP4, 1 layer: {sizes[0]}; to bfloat16 {sizes[1]}")
+    assert [str(one) for one in lp.checkpoints.check(tmp_path / "q.gguf")] == ["note: GGUF MXFP4: 4 weights"]
 
 
 def test_refusals(model: Path, tmp_path: Path) -> None:
@@ -273,46 +275,3 @@ def test_an_empty_file(tmp_path: Path) -> None:
     assert [(one.name, one.shape, one.nbytes) for one in inspect(scalar)] == [("s", (), 4), ("none", (4, 0), 0)]
     convert(scalar, tmp_path / "s.safetensors", to="float16")
     assert load_file(tmp_path / "s.safetensors")["none"].shape == (4, 0)
-
-
-OPENED = ("Q8_0", "Q4_0", "MXFP4")
-
-
-def in_blocks() -> tuple[Path, np.ndarray]:
-    x = np.random.default_rng(0).standard_normal((12, 64)).astype(np.float32)
-    tensors = {
-        f"blk.{i}.ffn_up.weight": (Type[kind], gguf.quants.quantize(x, Type[kind])) for i, kind in enumerate(OPENED)
-    }
-    return write(Path("x.gguf"), {**tensors, "output_norm.weight": np.ones(64, np.float32)}), x
-
-
-@pytest.mark.parametrize("rows", [None, slice(3, 5), slice(11, None)])
-@pytest.mark.parametrize("chunk", [64, 1 << 21])
-@pytest.mark.usefixtures("working_folder")
-def test_opened_values(chunk: int, rows: slice | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", chunk)
-    path, x = in_blocks()
-    with lp.checkpoints.open(path) as checkpoint:
-        assert list(checkpoint) == [*(f"blk.{i}.ffn_up.weight" for i in range(3)), "output_norm.weight"]
-        for i, kind in enumerate(OPENED):
-            expected = gguf.quants.dequantize(gguf.quants.quantize(x, Type[kind]), Type[kind])
-            found = checkpoint.read(f"blk.{i}.ffn_up.weight", to="float32", rows=rows)
-            assert found.tobytes() == (expected if rows is None else expected[rows]).tobytes()
-        info = checkpoint.info("blk.1.ffn_up.weight")
-        assert (info.layout, info.shape, info.scales) == ("GGUF", (12, 64), None)
-        assert info.scheme == "Q4_0: 18 bytes to 32 columns"
-        assert info.nbytes == 12 * 2 * 18
-        assert checkpoint["output_norm.weight"].dtype == np.float32
-
-
-@pytest.mark.usefixtures("working_folder")
-def test_headline_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
-    path, _ = in_blocks()
-    first = run("inspect", str(path), capsys=capsys).splitlines()[0]
-    nbytes = 24 * (34 + 18 + 17) + 256
-    assert first == f"x.gguf: GGUF Q8_0 and GGUF Q4_0 and GGUF MXFP4, 3 layers: {nbytes / 1024:.2f} KiB; " + (
-        f"to bfloat16 {(3 * 12 * 64 * 2 + 256) / 1024:.2f} KiB"
-    )
-    assert [str(one) for one in lp.checkpoints.check(path)] == [
-        f"note: GGUF {kind}: 1 weight" for kind in OPENED
-    ]  # fmt: skip

@@ -328,12 +328,6 @@ def test_every_code_from_mi300(fn: Format, fnuz: Format) -> None:
 
 
 @PAIRS
-def test_there_and_back(fn: Format, fnuz: Format) -> None:
-    codes = np.array([code for code in range(256) if isinstance(exact(code, fn), Fraction) and code != 0x80], np.uint8)
-    assert np.array_equal(code_map(fnuz, fn).codes[code_map(fn, fnuz).codes[codes]], codes)
-
-
-@PAIRS
 def test_requantized_at_the_same_scale(fn: Format, fnuz: Format) -> None:
     """All codes of MI300 but those below the smallest normal number of OCP's, which has a bit less there."""
     every = np.arange(256, dtype=np.uint8)

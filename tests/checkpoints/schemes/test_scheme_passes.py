@@ -170,6 +170,7 @@ def test_slices_are_read_once(
     one = report.tensors[0]
     assert (one.elements, one.saturated) == (x.size, 0)
     assert one.max_abs_error == error.max()
+    assert one.sqnr_db == pytest.approx(10 * np.log10((x.astype(float) ** 2).sum() / (error.astype(float) ** 2).sum()))
     assert one.flushed == np.count_nonzero((x != 0) & (codes.astype(np.float32) == 0))
 
 
