@@ -274,8 +274,12 @@ class Staging:
         return inner
 
     def __exit__(self, *error: object) -> None:
-        """Remove the folder and everything left in it."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        """Remove the folder and everything left in it, even if a signal comes meanwhile."""
+        try:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
 
     def finish(self, number: int, state: dict[str, Any]) -> None:
         """Take note that all of a file is written; `state`, as JSON has it, is kept with it if files are kept."""

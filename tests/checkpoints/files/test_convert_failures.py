@@ -78,6 +78,17 @@ def test_a_step_that_fails(
         assert everything(tmp_path) != before
 
 
+@pytest.mark.parametrize("kind", SOURCES)
+def test_ctrl_c_where_leftovers_are_removed(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build, name = SOURCES[kind]
+    calls = _fails("shutil.rmtree", KeyboardInterrupt(), 1, monkeypatch)
+    _fails("Worker._write", OSError(errno.ENOSPC, "No space left on device"), 1, monkeypatch)
+    with pytest.raises((FileError, KeyboardInterrupt)):
+        convert(build(tmp_path), tmp_path / name, to="float8_e4m3fn")
+    assert calls[0]
+    assert leftovers(tmp_path) == []
+
+
 def test_a_disk_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = save(tmp_path / "x.safetensors", X)
     monkeypatch.setattr("shutil.disk_usage", lambda path: os.terminal_size((0, 0)) and type("U", (), {"free": 99}))
