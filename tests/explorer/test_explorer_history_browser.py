@@ -10,10 +10,6 @@ from support.browser import Visit
 pytestmark = pytest.mark.slow
 
 
-def bits(page: Any) -> str:
-    return "".join(page.get_by_role("switch").locator("text").all_text_contents())
-
-
 def shows(visit: Visit, code: str) -> None:
     visit.page.wait_for_function(
         """code => [...document.querySelectorAll('*')].map(element => element.shadowRoot).some(root => root
@@ -62,9 +58,7 @@ def test_a_typed_code_is_an_entry_of_its_own(visit: Visit) -> None:
     before = entries(page)
     page.get_by_role("switch").first.click()
     visit.address_has("at=0xAA")
-    box = page.get_by_role("textbox", name="Code or number")
-    box.fill("0x11")
-    box.press("Enter")
+    visit.type("Code or number", "0x11")
     visit.address_has("at=0x11")
     page.get_by_role("group", name="Codes").get_by_role("button").nth(7).click()
     visit.address_has("at=0x07")

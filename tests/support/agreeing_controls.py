@@ -137,7 +137,9 @@ def wrong_in(visit: Visit) -> list[str]:
     return found
 
 
-def agrees(visit: Visit) -> None:
-    """Check that every control shows what the page computes; after every action of a walk."""
+def agrees(visit: Visit, address: str = "") -> None:
+    """Check that every control shows what the page computes; after every action, whose field the address then has."""
+    if address:
+        visit.address_has(address)
     found = wrong_in(visit)
     assert not found, found
