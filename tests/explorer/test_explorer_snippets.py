@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.explorer_states.described import OF_EVERY_KIND
 from support.optional import optional
 from support.snippets import run
 
@@ -15,11 +16,13 @@ from lowprec.explorer.pages.rounding import snippets as rounding_snippets
 from lowprec.explorer.pages.saturation import snippets as saturation_snippets
 from lowprec.explorer.shared.cast_options import cast_options
 from lowprec.explorer.shared.codes import anatomy
+from lowprec.explorer.shared.format_names import format_named
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
 onnx: Any = optional("onnx")
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
+OTHERS = [*(fmt for fmt in NUMERIC if fmt not in ONNX_NUMERIC), *map(format_named, OF_EVERY_KIND)]
 
 
 def check_node(names: dict[str, Any], source: int, to: Format, opset: int = 28) -> None:
@@ -83,17 +86,20 @@ def test_of_a_number(fmt: Format, saturate: bool, opset: int, capsys: pytest.Cap
         assert given.get("saturate", int(saturate)) == int(saturate) or not fmt.is_float
 
 
-@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt not in ONNX_NUMERIC], **BY_NAME)
-def test_of_a_row_that_onnx_lacks(fmt: Format, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("fmt", OTHERS, **BY_NAME)
+def test_of_a_format_that_onnx_lacks(fmt: Format, capsys: pytest.CaptureFixture[str]) -> None:
     python, node = anatomy_snippets.of_code(anatomy(f"{fmt.max_code:#x}", fmt))
-    assert repr(fmt.name) in python  # by its name: no call makes it
-    assert "float_format" not in python
+    if fmt in NUMERIC:
+        assert repr(fmt.name) in python  # by its name: no call makes it
+        assert "float_format" not in python
     assert float(run(python, capsys)[1]) == fmt.max
     assert node == f"None: ONNX has no number for {fmt.name}."
-    python, node = rounding_snippets.of_number("17/23", fmt, cast_options(True, "up", 25))
-    result = next(line for line in run(python, capsys)[1].splitlines() if line.startswith("result")).split()
-    assert int(result[1], 16) == reference.encode("17/23", fmt)
-    assert node == f"None: ONNX has no number for {fmt.name}."
+    for ways in ({}, {"rounding": "to_odd", "overflow": "ovf_inf"}):
+        python, node = rounding_snippets.of_number("0.3", fmt, cast_options(True, "up", 25, **ways))
+        out = run(python.partition("\nprint(lp.cast")[0], capsys)[1]
+        result = next(line for line in out.splitlines() if line.startswith("result")).split()
+        assert result[1] == f"{reference.encode('0.3', fmt, **ways):#0{2 + -(-fmt.bits // 4)}x}"
+        assert node == f"None: ONNX has no number for {fmt.name}."
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in ONNX_NUMERIC if fmt.bits >= 8], **BY_NAME)

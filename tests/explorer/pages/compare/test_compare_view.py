@@ -129,9 +129,7 @@ def test_the_digits_of_a_number_by_hand():
     assert found is not None
     assert (found.first, found.bits[:10], found.goes_on) == (9, "1111101000", False)
     assert found.at(-99) == "0"
-    assert [shared_digits.digits_of_number(Value.of(text)) for text in ("0", "inf", "nan", "1e400", "1e-400")] == [
-        None
-    ] * 5
+    assert not any(shared_digits.digits_of_number(Value.of(text)) for text in ("0", "inf", "nan", "1e400", "1e-400"))
 
 
 @given(st.fractions(min_value=Fraction(1, 2**60), max_value=2**60))

@@ -22,6 +22,7 @@ onnx: Any = optional("onnx")
 E4M3, E5M2, E2M1, E8M0 = (lp.as_format(number) for number in (17, 19, 23, 24))
 FLOAT, HALF, BRAIN, _ = SCALE_FORMATS
 INT8, UINT8, INT4, UINT4 = (lp.formats[name] for name in ("int8", "uint8", "int4", "uint4"))
+DESCRIBED = [*map(lp.as_format, ("binary8p3se", "binary6p3se", "float8_e4m3"))]
 ROWS = np.array([[0.1, -0.7, 3.0, 1e-3], [5.0, -9.0, 0.25, 0.0], [1e-4, 2e-4, -3e-4, 1e-5]], np.float32)
 
 
@@ -52,7 +53,7 @@ def expected(x, scale, zero_point, settings):
     return whole % 2**fmt.bits, rounded((whole - zero_point) * scale, single)
 
 
-@pytest.mark.parametrize("fmt", TARGETS, ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize("fmt", [*TARGETS, *DESCRIBED], ids=lambda fmt: fmt.name)
 @pytest.mark.parametrize("granularity", GRANULARITIES)
 @pytest.mark.parametrize("asymmetric", [False, True])
 def test_every_element_against_fractions(fmt, granularity, asymmetric):

@@ -8,33 +8,23 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from support.explorer_states.described import OF_EVERY_KIND
 
 import lowprec as lp
 from lowprec import reference
 from lowprec.explorer.pages.rounding import view
 from lowprec.explorer.pages.rounding import view as number_line
 from lowprec.explorer.shared import roundings
+from lowprec.explorer.shared.format_names import format_named
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format, Kind
 from lowprec.spec.rounding_modes import ROUND_MODES
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 FLOATS = [fmt for fmt in NUMERIC if fmt.is_float]
+KINDS = [*map(format_named, OF_EVERY_KIND)]
 NUMBERS = [
-    "0",
-    "-0",
-    "0.3",
-    "-0.3",
-    "17/23",
-    "-17/23",
-    "1e-8",
-    "-1e-8",
-    "1e6",
-    "-1e6",
-    "1e400",
-    "-1e-400",
-    "2.5",
-    "-2.5",
-]
+    "0", "-0", "0.3", "-0.3", "17/23", "-17/23", "1e-8", "-1e-8", "1e6", "-1e6", "1e400", "-1e-400", "2.5", "-2.5",
+]  # fmt: skip
 SPECIAL = ["inf", "-inf", "nan", "-nan"]
 
 
@@ -215,11 +205,13 @@ def test_the_picture_of_e4m3fn(x: str, position: float, winner: str, code: int) 
 def test_presets_show_what_they_say() -> None:
     given = {preset.label: preset.x for preset in view.presets("float8_e4m3fn")}
     assert (given["largest"], given["largest + ½ step"], given["largest + 1 step"]) == ("448", "464", "480")
-    for fmt in FLOATS:
+    for fmt in (*FLOATS, *KINDS):
         given = {preset.label: preset.x for preset in view.presets(fmt)}
         if not fmt.has_zero:
             continue
         for label, rule in (("tie, down to even", "lower"), ("tie, up to even", "upper")):
+            if label not in given and (fmt in KINDS and rule == "upper"):
+                continue
             why = lp.explain(given[label], fmt)
             assert why.is_tie
             assert why.rule == f"tie: the {rule} neighbour is even"
@@ -233,7 +225,7 @@ def test_presets_show_what_they_say() -> None:
 
 
 @pytest.mark.one_in(5)
-@pytest.mark.parametrize("fmt", FLOATS, **BY_NAME)
+@pytest.mark.parametrize("fmt", [*FLOATS, *KINDS], **BY_NAME)
 @pytest.mark.parametrize("how", ["linear", "symlog", "binades"])
 def test_places_keep_the_order_of_the_values(fmt: Format, how: str) -> None:
     for text in ("0.3", "-2.5", "1e-30", "1e400", "-0", "inf", "nan"):
