@@ -19,7 +19,7 @@ from lowprec.explorer.pages.arithmetic.state import Arithmetic
 from lowprec.explorer.pages.arithmetic.sum_view import Settings, chosen_step, raw_terms, rows_to_show, summed
 from lowprec.explorer.shared import cast_options
 from lowprec.explorer.shared.format_names import format_named
-from lowprec.explorer.shared.page import FLOATS, Selection
+from lowprec.explorer.shared.page import Selection
 from lowprec.spec.rounding_modes import STOCHASTIC
 from lowprec.teaching.accumulation import METHODS
 
@@ -206,16 +206,6 @@ def test_the_step_to_look_at() -> None:
     assert [chosen_step(short, asked) for asked in (0, 1, 300)] == [9, 1, 9]
     some = summed(Settings(HALF, HALF, terms="typed", typed="2048 1 4 1 4", runs=0))
     assert (some.stalls_at, some.first_unchanged, chosen_step(some, 0)) == (None, 2, 2)
-
-
-@pytest.mark.parametrize("name", FLOATS)
-def test_every_format_adds(name: str) -> None:
-    fmt = lp.as_format(name)
-    for method in METHODS:
-        result = summed(Settings(fmt, fmt, terms="normal", n=20, method=method, runs=2))
-        assert len(rows_to_show(result.found, 1)) >= 5
-        assert (result.spread is None) == (name == "float64")
-    assert operation_view.calculate("multiply", ("0.3", "0x3"), fmt).operation.format is fmt
 
 
 def test_operands_are_rounded_first() -> None:

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.explorer_pages import asked, charts, healthy, page, texts
+from support.explorer_pages import charts, healthy, page, texts
 
-import lowprec as lp
 from lowprec import reference
 from lowprec.explorer.pages.quantize import snippets
 from lowprec.explorer.pages.quantize.settings import (
@@ -33,7 +32,7 @@ from lowprec.explorer.pages.quantize.state import MOST_SIDE_BY_SIDE, Quantize
 from lowprec.explorer.pages.quantize.tensor import sampled, typed
 from lowprec.explorer.pages.quantize.view import quantize
 from lowprec.explorer.shared.link import checked, read, write
-from lowprec.spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU, FLOAT16, INT4, INT8
+from lowprec.spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU, FLOAT16, INT4
 from lowprec.spec.rounding_modes import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
 
@@ -221,25 +220,6 @@ def test_verdicts() -> None:
     assert verdict([]) == ""
 
 
-def test_the_page_shows_them() -> None:
-    small = {"rows": "6", "columns": "40", "show": "side-by-side"}
-    test = healthy(page("quantize", origin="sampled", **small))
-    assert "<b>best</b>" in texts(test)
-    assert "has the largest SQNR" in texts(test)
-    assert len(charts(test)) == 1
-    healthy(test.multiselect[0].set_value(["nvfp4", "MXINT8,block=8"]).run())
-    assert asked(test, "compared") == "nvfp4;mxint8,rule=floor,block=8"
-    assert "mxint8,rule=floor,block=8" in texts(test)
-    (add,) = (button for button in test.button if button.label.startswith("Add"))
-    assert add.label == "Add float4_e2m1fn,block=32"
-    healthy(add.click().run())
-    assert asked(test, "compared") == "nvfp4;mxint8,rule=floor,block=8;float4_e2m1fn,block=32"
-    test.multiselect[0].set_value(["nvfp4", "mxfp7"]).run()
-    assert not test.exception
-    assert "mxfp7" in test.error[0].value
-    assert asked(test, "compared") == "nvfp4;mxint8,rule=floor,block=8;float4_e2m1fn,block=32"
-
-
 def test_the_chart_has_the_groups_by_size() -> None:
     """20 groups of 12 elements: each step begins where the one before ends, the last one ends at 100 %."""
     test = healthy(page("quantize", origin="sampled", rows="6", columns="40", show="side-by-side", compared="nvfp4"))
@@ -280,11 +260,3 @@ def test_what_is_copied_prints_the_same(capsys: pytest.CaptureFixture[str]) -> N
             (one.text, one.sqnr_db, one.max_abs_error) for one in rows
         ]
         assert onnx.startswith("None: ")
-
-
-def test_the_best_of_two_is_the_better_one() -> None:
-    assert lp.formats["int8"] is INT8
-    rows, _ = compare(X, ("int4,block=32", "int8,block=32"))
-    assert [one.is_best for one in rows] == [False, True]
-    assert rows[0].behind_db is not None
-    assert rows[0].behind_db > 15  # four bits more: about 24 dB

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,6 +13,7 @@ from lowprec import reference
 from lowprec.explorer.pages.rounding import view
 from lowprec.explorer.pages.rounding import view as number_line
 from lowprec.explorer.shared import roundings
+from lowprec.explorer.shared.cast_options import DETERMINISTIC
 from lowprec.explorer.shared.format_names import format_named
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format, Kind
 from lowprec.spec.rounding_modes import ROUND_MODES
@@ -58,54 +57,19 @@ def test_onnx_rows_are_the_oracles_and_the_kernels(fmt: Format, saturate: bool) 
             assert rows[0].code == int(lp.encode(np.array(number), fmt, saturate=saturate))
 
 
-def found_by_search(x: Fraction, fmt: Format, values: list[Fraction]) -> dict[str, Fraction]:
-    """Return what each rounding makes of a number, saturating, from the sorted magnitudes of a format of up to 8 bits.
-
-    The place of a magnitude in the list is its code.
-    """
-    size = abs(x)
-    lower = max((code for code, value in enumerate(values) if value <= size), default=0)
-    upper = min(lower if values[lower] >= size else lower + 1, len(values) - 1)
-    near, far = values[lower], values[upper]
-    nearest = near if size - near < far - size else far if size - near > far - size else None
-    odd, even = (near, far) if lower % 2 else (far, near)
-    negative = x < 0 and fmt.signed
-    magnitudes = {
-        "nearest_even": even if nearest is None else nearest,
-        "nearest_away": far if nearest is None else nearest,
-        "nearest_zero": near if nearest is None else nearest,
-        "toward_zero": near,
-        "away_from_zero": far,
-        "toward_positive": near if negative else far,
-        "toward_negative": far if negative else near,
-        "to_odd": odd,
-    }
-    if lower == upper:  # exact, or beyond an end
-        magnitudes = dict.fromkeys(magnitudes, near)
-    return {name: -value if negative else value for name, value in magnitudes.items()}
-
-
-NARROW = [fmt for fmt in FLOATS if fmt.bits <= 8]
-DESCRIBED = [lp.as_format(name) for name in ("binary5p2sf", "binary6p1ue", "binary4p4uf", "binary7p3se")]
-
-
-@pytest.mark.parametrize("fmt", NARROW + DESCRIBED, **BY_NAME)
-def test_roundings_are_the_neighbours_found_by_search(fmt: Format) -> None:
-    codes = (reference.decode(code, fmt) for code in range(fmt.max_code + 1))
-    values = [value.number for value in codes]
-    assert values == sorted(values)
-    chance = random.Random(7)
-    numbers = [Fraction(chance.uniform(0, 1.2)) * values[-1] for _ in range(12)] + values[:: len(values) // 8]
-    numbers += [Fraction(chance.uniform(0, 4)) for _ in range(12)]
-    numbers += [(low + high) / 2 for low, high in pairwise(values[:: len(values) // 8])]
-    for x in numbers + [-x for x in numbers if fmt.signed]:
-        found = roundings.rounding(str(x), fmt, overflow="sat_finite")
+@pytest.mark.parametrize("fmt", [*FLOATS, *KINDS], **BY_NAME)
+def test_other_roundings_are_the_oracles(fmt: Format) -> None:
+    for text in NUMBERS:
+        found, x = roundings.rounding(text, fmt, overflow="sat_finite"), reference.Value.of(text).number
         ways = by_name(found)
-        for name, number in found_by_search(x, fmt, values).items():
-            assert ways[name].value.number == number, (name, x)
-            assert ways[name].error == number - x
+        for name in DETERMINISTIC:
+            assert ways[name].code == reference.encode(text, fmt, rounding=name, overflow="sat_finite"), (text, name)
+            assert ways[name].value == reference.decode(ways[name].code, fmt)
+            assert ways[name].error == ways[name].value.number - (x if fmt.has_zero else abs(x))
             assert not ways[name].is_onnx
-        assert (found.chances == ()) == (found.explanation.lower == found.explanation.upper or x == 0)
+        lower, upper = found.explanation.lower, found.explanation.upper
+        if lower and upper:
+            assert (found.chances == ()) == (lower == upper or x == 0)
 
 
 def test_overflow_rules_of_the_table() -> None:

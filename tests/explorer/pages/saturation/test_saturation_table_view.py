@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.explorer_pages import asked, healthy, page, texts
-from support.explorer_states.saturation import states
 
 from lowprec import as_format, reference, teaching
 from lowprec.explorer.pages.saturation import table_view as view
@@ -195,11 +193,8 @@ def test_the_columns_beside(name: str, rules: dict[str, Any], expected: tuple[in
         table = view.floats(opset, saturate, others)
         assert table.columns == (*view.floats(opset, saturate).columns, f"{name} (not in ONNX)")
         assert tuple(row.cells[-1].code for row in table.rows) == expected
-        assert all(row.cells[-1].value == reference.decode(row.cells[-1].code, name_of(row)) for row in table.rows)
-
-
-def name_of(row: view.Row) -> Any:
-    return row.cells[-1].format
+        cells = [row.cells[-1] for row in table.rows]
+        assert all(cell.value == reference.decode(cell.code, cell.format) for cell in cells)
 
 
 def test_the_edges_follow_the_rounding() -> None:
@@ -224,35 +219,3 @@ def test_which_formats_are_taken_along() -> None:
         assert state.with_selection("7", name) == replace(state, x="7")
     assert link.read(Saturation, {"fmts": ""}) == (Saturation(), ())
     assert "at most 4" in link.read(Saturation, {"fmts": "e1m1,e2m1,e3m1,e4m1,e5m1"})[1][0]
-
-
-def test_the_controls_of_the_columns_beside() -> None:
-    test = healthy(page("saturation", "tables"))
-    assert not test.selectbox
-    healthy(test.multiselect[0].set_value(["binary8p3se", "E3M2"]).run())
-    assert asked(test, "fmts") == "binary8p3se,e3m2"
-    assert texts(test).count("binary8p3se (not in ONNX)") == 3
-    for index, value in enumerate(("to_odd", "ovf_inf", "largest")):
-        healthy(test.selectbox[index].set_value(value).run())
-    assert [asked(test, part) for part in ("rounding", "overflow", "nan")] == ["to_odd", "ovf_inf", "largest"]
-    exec(test.code[1].value, {})
-    healthy(test.multiselect[0].set_value([]).run())
-    assert asked(test, "fmts") == ""
-    assert "not in ONNX" not in texts(test)
-
-
-def test_the_rule_of_overflow_is_shown() -> None:
-    """Beyond the range of binary8p3se and at Inf, all three tables have its Inf, 0x7F, or its largest value."""
-    shown = {
-        rule: texts(healthy(page("saturation", "tables", fmts="binary8p3se", overflow=rule))).count("0x7F")
-        for rule in ("ovf_inf", "sat_propagate", "sat_finite")
-    }
-    assert shown["ovf_inf"] - shown["sat_finite"] == 6
-    assert shown["sat_propagate"] - shown["sat_finite"] == 3
-    assert texts(healthy(page("saturation", "tables", fmts="binary8p3se"))).count("0x7F") == shown["sat_finite"]
-
-
-@pytest.mark.parametrize("state", [state for state in states() if state.fmts], ids=lambda state: state.fmts[0])
-def test_states_of_the_columns_beside(state: Saturation) -> None:
-    test = healthy(page("saturation", "tables", **link.write(state)))
-    assert all(name in texts(test) for name in state.fmts)
