@@ -10,14 +10,12 @@ import pytest
 pytest.importorskip("jinja2")
 
 import numpy as np
-from support.explorer_states.conversion import chains
 
 import lowprec as lp
 from lowprec import reference
 from lowprec.explorer.pages.anatomy import picture as anatomy_picture
 from lowprec.explorer.pages.conversion import packing_view, view
 from lowprec.explorer.pages.conversion import picture as conversion_picture
-from lowprec.explorer.pages.conversion.chain_view import Chain, chain_of, direct_route, route
 from lowprec.explorer.pages.quantize import block_view
 from lowprec.explorer.pages.quantize import picture as quantize_picture
 from lowprec.explorer.pages.quantize.settings import Settings, mx_settings, nvfp4_settings
@@ -25,10 +23,8 @@ from lowprec.explorer.pages.quantize.view import quantize
 from lowprec.explorer.pages.rounding import picture as rounding_picture
 from lowprec.explorer.pages.rounding.ruler import ruler
 from lowprec.explorer.shared import codes as anatomy_view
-from lowprec.explorer.shared.cast_options import cast_options
 from lowprec.explorer.shared.code_table import code_table
 from lowprec.explorer.shared.format_names import format_named
-from lowprec.explorer.shared.numbers import place
 from lowprec.explorer.shared.roundings import rounding
 from lowprec.explorer.shared.svg import text_width
 from lowprec.spec.formats import NUMERIC, Format
@@ -185,34 +181,6 @@ def test_a_cast_from_a_format_with_a_long_name() -> None:
     fmt = format_named("e7m8,bias=100,signed=0,inf=0,nan=all-ones")
     _, texts = parsed(conversion_picture.cast_steps(view.conversion(0x0101, fmt, E2M1)))
     assert texts[0].startswith(f"{fmt.name} 0x0101 = ")
-
-
-def test_the_drawing_of_a_chain() -> None:
-    """float32 rounds 1.0039063 to the midpoint of 1 and 1.0078125, two values of bfloat16; the tie goes to 1."""
-
-    def chain_texts(found: Chain) -> list[str]:
-        routes = [direct_route(found.direct), route(found, "nearest even", "same", is_chosen=True)]
-        start = found.direct.source, found.direct.code, found.direct.value
-        drawing = conversion_picture.chain_rows(start, routes, found.picture, found.sentence)
-        assert drawing.element.get("aria-label") == found.sentence
-        return [one.text or "" for one in drawing.element.iter() if one.tag.endswith("text")]
-
-    drawn = 0
-    for state in chains():
-        formats = [format_named(name) for name in (state.source, *state.between, state.target)]
-        options = cast_options(True, "up", 28)
-        found = chain_of(place(state.at, formats[0]).code, formats[0], formats[1:], **options)
-        drawn += found.picture is not None
-        texts = chain_texts(found)
-        assert {"directly", f"through {' and '.join(fmt.name for fmt in formats[1:-1])}"} <= set(texts)
-        assert ("differs" in texts) == (found.steps[-1].result != found.direct.result)
-    assert drawn > 10
-    fmt = lp.as_format("float64")
-    code = reference.encode(1.0039063, fmt)
-    found = chain_of(code, fmt, [lp.as_format("float32"), lp.as_format("bfloat16")], **cast_options(True, "up", 28))
-    texts = chain_texts(found)
-    ends = {"1", "0x3F80", "through float32", "1.0078125", "0x3F81", "directly", "differs"}
-    assert ends | {"x in float32: 1.00390625", "midpoint of bfloat16", "steps of 2^−7", "steps of 2^−23"} <= set(texts)
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits < 8], **BY_NAME)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -143,13 +142,6 @@ def sources() -> list[Path]:
     return found
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(FOLDER)))
-def test_every_file_says_its_job(path: Path) -> None:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    first = {".py": '"""', ".js": "// ", ".css": "/* ", ".j2": "{# "}
-    assert lines[0].startswith(first.get(path.suffix, "<"))
-
-
 def imports(path: Path) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -181,24 +173,6 @@ def test_nothing_is_fetched_and_no_text_becomes_markup() -> None:
             assert "http" not in text, path.name
             assert "innerHTML" not in text, path.name
             assert not re.search(r"\|\s*safe|autoescape", text), path.name
-
-
-def test_every_file_is_installed() -> None:
-    root = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").exists())
-    setuptools = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
-    explorer = root / "explorer"
-    roots = {"lowprec.explorer": explorer}  # package -> its folder
-    folders = [path.parent for path in explorer.rglob("*/__init__.py") if path.parent != explorer]
-    roots |= {".".join(("lowprec.explorer", *path.relative_to(explorer).parts)): path for path in folders}
-    assert {name for name in setuptools["packages"] if name.startswith("lowprec.explorer")} == set(roots)
-    installed = {
-        path
-        for name, root in roots.items()
-        for pattern in ("*.py", *setuptools["package-data"].get(name, []))
-        for path in root.glob(pattern)
-    }
-    files = {path for path in explorer.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    assert files == installed
 
 
 def test_html_and_css_are_files_of_their_own() -> None:

@@ -121,6 +121,8 @@ def boxes(drawing: Drawing) -> list[tuple[str, float, float, float]]:
 def test_no_two_labels_of_a_picture_overlap(source: str, at: str, names: tuple[str, ...], wide: bool) -> None:
     drawing = drawn(source, at, *names, wide=wide)
     found = boxes(drawing)
+    differs = chain(source, at, *names).chain.differs
+    assert ("differs" in {text for text, *_ in found}, "directly" in {text for text, *_ in found}) == (differs, True)
     assert all(left >= 0 and right <= drawing.width + 1 for _, left, right, _ in found)
     assert all(0 < y <= drawing.height for *_, y in found)
     for (first, left, right, y), (second, left_2, right_2, y_2) in combinations(found, 2):
