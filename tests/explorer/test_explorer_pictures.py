@@ -233,16 +233,10 @@ def test_texts_are_escaped() -> None:
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [
-        ("bits float8_e4m3fn 0x2a", "bits-float8_e4m3fn-0x2a"),
-        ("interval e4m3,bias=8 -0.3", "interval-e4m3-bias-8-0.3"),
-        ("../../etc/passwd", "etc-passwd"),
-        ("word " * 30, "-".join(["word"] * 12)),
-        ("a" * 60, "a" * 60),
-        ("a" * 61, "a" * 60),
-        ("1" * 100, "1" * 60),
-    ],
-)
+    [("bits float8_e4m3fn 0x2a", "bits-float8_e4m3fn-0x2a"), ("interval e4m3,bias=8 -0.3", "interval-e4m3-bias-8-0.3"),
+     ("../../etc/passwd", "etc-passwd"), ("word " * 30, "-".join(["word"] * 12)), ("a" * 60, "a" * 60),
+     ("a" * 61, "a" * 60), ("1" * 100, "1" * 60)],
+)  # fmt: skip
 def test_names_of_files(text: str, name: str) -> None:
     file_name = pytest.importorskip("lowprec.explorer.shared.browser.save_picture").file_name
     assert file_name(text) == name

@@ -66,27 +66,14 @@ def _converted(folder: Path, **options: Any) -> Any:
 
 
 SHOWN = {
-    "Format": _HOSTILE_FORMAT,
-    "FormatTable": lp.formats,
-    "FInfo": lp.finfo(_HOSTILE_FORMAT),
-    "IInfo": lp.iinfo("int4"),
-    "Explanation": lp.explain("0.3", _HOSTILE_FORMAT, rounding="stochastic", seed=7),
-    "Loss": _LOSS,
-    "ErrorStats": _STATS,
-    "BlockLoss": _SWEPT[0],
-    "BlockLosses": _SWEPT,
-    "Finding": _FINDINGS[1],
-    "Findings": _FINDINGS,
-    "Entry": _ENTRIES[1],
-    "Entries": _ENTRIES,
-    "TensorInfo": _INFO,
-    "TensorReport": _TENSOR,
-    "Report": _CONFORMANCE,
+    "Format": _HOSTILE_FORMAT, "FormatTable": lp.formats, "FInfo": lp.finfo(_HOSTILE_FORMAT), "IInfo": lp.iinfo("int4"),
+    "Explanation": lp.explain("0.3", _HOSTILE_FORMAT, rounding="stochastic", seed=7), "Loss": _LOSS,
+    "ErrorStats": _STATS, "BlockLoss": _SWEPT[0], "BlockLosses": _SWEPT, "Finding": _FINDINGS[1], "Findings": _FINDINGS,
+    "Entry": _ENTRIES[1], "Entries": _ENTRIES, "TensorInfo": _INFO, "TensorReport": _TENSOR, "Report": _CONFORMANCE,
     "Comparison": lp.compare(lambda x: x.view(np.uint16).astype(np.uint8), "float16", _HOSTILE_FORMAT),
-    "Results": kept_results(),
-    "Quantized": lp.quantize(np.float32([[1, -2, 3]]), "nvfp4"),
+    "Results": kept_results(), "Quantized": lp.quantize(np.float32([[1, -2, 3]]), "nvfp4"),
     "RoundingTable": lp.roundings,
-}
+}  # fmt: skip
 
 
 def test_every_class_that_notebooks_show_is_tested() -> None:

@@ -66,15 +66,10 @@ def test_the_rule_that_decides(x: str, target: str, options: dict[str, object], 
 
 @pytest.mark.parametrize(
     ("source", "target", "x", "rule"),
-    [
-        ("float8_e4m3fn", "float64", "0.5", "wide exact"),
-        ("float32", "float8_e4m3fn", "0.5", "float8 nearest"),
-        ("int64", "bfloat16", str(2**62 + 2**54 + 1), "wide once"),
-        ("int32", "int4", "17", "narrow low bits"),
-        ("int8", "int8", "3", "same"),
-        ("float8_e5m2", "float8_e5m2", "inf", "same saturate"),
-    ],
-)
+    [("float8_e4m3fn", "float64", "0.5", "wide exact"), ("float32", "float8_e4m3fn", "0.5", "float8 nearest"),
+     ("int64", "bfloat16", str(2**62 + 2**54 + 1), "wide once"), ("int32", "int4", "17", "narrow low bits"),
+     ("int8", "int8", "3", "same"), ("float8_e5m2", "float8_e5m2", "inf", "same saturate")],
+)  # fmt: skip
 def test_the_source_matters(source: str, target: str, x: str, rule: str) -> None:
     assert rule_of_cast(x, target, source) == rule
 

@@ -23,27 +23,14 @@ from lowprec.explorer.shared.page import FORMAT_NAMES
 E4M3, FNUZ = "float8_e4m3fn", "float8_e4m3fnuz"
 
 CARD = {
-    "bits": "8: 1 sign + 4 exponent + 3 mantissa",
-    "bias": "7",
-    "largest": "448",
-    "why it ends there": "480 would be 0x7F, which is NaN.",
-    "lowest": "-448",
-    "smallest normal": "2^-6 = 0.015625",
-    "smallest > 0": "2^-9 = 0.001953125",
-    "eps: from 1 to the next": "2^-3 = 0.125",
-    "NaN codes": "0x7F, 0xFF",
-    "Inf codes": "none",
-    "code of −0": "0x80",
-    "subnormal codes": "14",
-    "different numbers": "253",
-    "values per normal binade": "8; 7 in the last",
-    "values v, 1 ≤ v < 2": "8, 7 of them above 1",
-    "bits of precision": "4",
-    "decimal digits": "≈1.2",
-    "decades": "≈5.4",
-    "dynamic range": "≈107 dB",
+    "bits": "8: 1 sign + 4 exponent + 3 mantissa", "bias": "7", "largest": "448",
+    "why it ends there": "480 would be 0x7F, which is NaN.", "lowest": "-448", "smallest normal": "2^-6 = 0.015625",
+    "smallest > 0": "2^-9 = 0.001953125", "eps: from 1 to the next": "2^-3 = 0.125", "NaN codes": "0x7F, 0xFF",
+    "Inf codes": "none", "code of −0": "0x80", "subnormal codes": "14", "different numbers": "253",
+    "values per normal binade": "8; 7 in the last", "values v, 1 ≤ v < 2": "8, 7 of them above 1",
+    "bits of precision": "4", "decimal digits": "≈1.2", "decades": "≈5.4", "dynamic range": "≈107 dB",
     "in ONNX": "FLOAT8E4M3FN, Cast since opset 19",
-}
+}  # fmt: skip
 
 
 def test_the_card_of_e4m3fn() -> None:
@@ -97,7 +84,7 @@ def test_the_end_of_every_format(names: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("name", [*FORMAT_NAMES, *DESCRIBED])
 def test_what_is_said_of_binades(name: str) -> None:
     fmt = format_named(name)
-    if not fmt.is_float:
+    if not fmt.is_float or fmt.bits > 16:
         return
     facts, sentence = teaching.format_facts(fmt), format_facts.binade_sentence(fmt)
     said = {fact.name: fact.texts[0] for fact in format_facts.card(fmt)}["values per normal binade"]

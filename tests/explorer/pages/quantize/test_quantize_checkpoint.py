@@ -56,14 +56,9 @@ def test_a_quantized_weight_is_its_values(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "most", "expected", "first", "is_cut"),
-    [
-        ("x", 59, X[:4], 4, False),
-        ("x", 12, X[:1], 1, False),
-        ("x", 9, X[0, :2], 1, True),
-        ("x", 3, X[0, :1, :3], 1, True),
-        ("line", 7, X.reshape(-1)[:7], 7, False),
-    ],
-)
+    [("x", 59, X[:4], 4, False), ("x", 12, X[:1], 1, False), ("x", 9, X[0, :2], 1, True),
+     ("x", 3, X[0, :1, :3], 1, True), ("line", 7, X.reshape(-1)[:7], 7, False)],
+)  # fmt: skip
 def test_of_a_large_tensor_the_first_rows(tmp_path: Path, name, most, expected, first, is_cut) -> None:
     path = save(tmp_path / "a.safetensors", {"x": X, "line": X.reshape(-1)})
     found = from_checkpoint(path, name, most)

@@ -46,15 +46,12 @@ def test_the_losses_are_those_of_the_library() -> None:
 
 @pytest.mark.parametrize(
     ("text", "block", "begins"),
-    [
-        ("int4,block=128", Area(54, 0, 1, 128), ((), ())),
-        ("nvfp4", Area(54, 80, 1, 16), ((16, 32, 48, 64, 80, 96, 112), ())),
-        ("mxfp4,block=32", Area(54, 64, 1, 32), ((32, 64, 96), ())),
-        ("int4,block=32,axis=0", Area(32, 88, 32, 1), ((), (32, 64))),
-        ("int4,per=axis,axis=0", Area(54, 0, 1, 128), ((), ())),
-        ("int8,per=tensor", Area(0, 0, 72, 128), ((), ())),
-    ],
-)
+    [("int4,block=128", Area(54, 0, 1, 128), ((), ())),
+     ("nvfp4", Area(54, 80, 1, 16), ((16, 32, 48, 64, 80, 96, 112), ())),
+     ("mxfp4,block=32", Area(54, 64, 1, 32), ((32, 64, 96), ())),
+     ("int4,block=32,axis=0", Area(32, 88, 32, 1), ((), (32, 64))),
+     ("int4,per=axis,axis=0", Area(54, 0, 1, 128), ((), ())), ("int8,per=tensor", Area(0, 0, 72, 128), ((), ()))],
+)  # fmt: skip
 def test_the_block_of_an_element(text: str, block: Area, begins: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     found = made(landscape(), text, 54, 88)
     assert found.block == block

@@ -96,33 +96,17 @@ def test_texts_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [
-        ("", "'' is neither"),
-        ("mxfp5", "'mxfp5' is neither a scheme nor a format"),
-        ("float32", "neither"),
-        ("e5m3", "at most 8 bits"),
-        ("e0m3", "'e0m3'|must|exponent"),
-        ("mx:uint8", "must be a float or int8"),
-        ("mx:", "neither"),
-        ("nvfp4,rule=floor", "rule changes nothing"),
-        ("nvfp4,seed=1", "seed changes nothing"),
-        ("int8,rounding=to_odd", "rounding changes nothing"),
-        ("float4_e2m1fn,saturate=0", "saturate changes nothing"),
-        ("uint4,scale=float8_e8m0fnu,rule=even", "rule changes nothing"),
-        ("int4,block=0", "block is from 1 to 256"),
-        ("int4,block=999999999999", "block is a whole number"),
-        ("int4,block=²", "block is a whole number"),
-        ("int4,block=4,per=axis", "one of per and block"),
-        ("int4,block=4,block=4", "block is there twice"),
-        ("int4,block", "there is no option 'block'"),
-        ("int4,blck=4", "there is no option 'blck=4'"),
-        ("int4,scale=int8", "scale is one of float32"),
-        ("int4,zero_point=yes", "zero_point is one of 0, 1"),
-        ("e4m3,inf=2", "`inf` must be 0 or 1"),
-        ("x" * 200, "at most 120 characters"),
-        ("<script>", "neither"),
-    ],
-)
+    [("", "'' is neither"), ("mxfp5", "'mxfp5' is neither a scheme nor a format"), ("float32", "neither"),
+     ("e5m3", "at most 8 bits"), ("e0m3", "'e0m3'|must|exponent"), ("mx:uint8", "must be a float or int8"),
+     ("mx:", "neither"), ("nvfp4,rule=floor", "rule changes nothing"), ("nvfp4,seed=1", "seed changes nothing"),
+     ("int8,rounding=to_odd", "rounding changes nothing"), ("float4_e2m1fn,saturate=0", "saturate changes nothing"),
+     ("uint4,scale=float8_e8m0fnu,rule=even", "rule changes nothing"), ("int4,block=0", "block is from 1 to 256"),
+     ("int4,block=999999999999", "block is a whole number"), ("int4,block=²", "block is a whole number"),
+     ("int4,block=4,per=axis", "one of per and block"), ("int4,block=4,block=4", "block is there twice"),
+     ("int4,block", "there is no option 'block'"), ("int4,blck=4", "there is no option 'blck=4'"),
+     ("int4,scale=int8", "scale is one of float32"), ("int4,zero_point=yes", "zero_point is one of 0, 1"),
+     ("e4m3,inf=2", "`inf` must be 0 or 1"), ("x" * 200, "at most 120 characters"), ("<script>", "neither")],
+)  # fmt: skip
 def test_what_is_wrong_with_a_text_is_said(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=f"^must be settings such as .*({why})"):
         parse_settings(text)

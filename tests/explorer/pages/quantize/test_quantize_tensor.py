@@ -32,14 +32,9 @@ def test_typed_numbers_are_rounded_once_to_float32():
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("", "got 0"),
-        (" ,; \n", "got 0"),
-        ("1 2; 3", "rows of 2, 1 numbers"),
-        ("1 zwei", "`x` must be a decimal"),
-        ("1 " * (MOST_TYPED + 1), f"got {MOST_TYPED + 1}"),
-    ],
-)
+    [("", "got 0"), (" ,; \n", "got 0"), ("1 2; 3", "rows of 2, 1 numbers"), ("1 zwei", "`x` must be a decimal"),
+     ("1 " * (MOST_TYPED + 1), f"got {MOST_TYPED + 1}")],
+)  # fmt: skip
 def test_other_texts_are_refused(text, message):
     with pytest.raises(ValueError, match=message):
         typed(text)

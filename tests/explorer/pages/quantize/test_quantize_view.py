@@ -218,15 +218,11 @@ def test_the_map_keeps_the_worst_of_a_tile():
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [
-        (Settings(E4M3, "axis", 2), "`axis` must be from -2 to 1"),
-        (Settings(E4M3, "block", -3), "`axis`"),
-        (Settings(E4M3, "block", 0, 0), "`block_size` must be at least 1"),
-        (Settings(UINT8, "block", 0, 0, asymmetric=True), "`block_size` must be at least 1"),
-        (Settings(lp.as_format(27), opset=25), "28"),
-        (Settings(E4M3, scale_format=E8M0, opset=23), "24"),
-    ],
-)
+    [(Settings(E4M3, "axis", 2), "`axis` must be from -2 to 1"), (Settings(E4M3, "block", -3), "`axis`"),
+     (Settings(E4M3, "block", 0, 0), "`block_size` must be at least 1"),
+     (Settings(UINT8, "block", 0, 0, asymmetric=True), "`block_size` must be at least 1"),
+     (Settings(lp.as_format(27), opset=25), "28"), (Settings(E4M3, scale_format=E8M0, opset=23), "24")],
+)  # fmt: skip
 def test_what_does_not_fit_is_named(settings, message):
     with pytest.raises(ValueError, match=message):
         quantize(ROWS, settings)

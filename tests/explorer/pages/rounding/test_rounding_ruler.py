@@ -43,16 +43,10 @@ def test_465_lies_between_448_and_a_number_whose_code_is_nan() -> None:
 
 @pytest.mark.parametrize(
     ("x", "fmt", "left", "right", "at"),
-    [
-        ("-0.3", "float8_e4m3fn", "-0.3125", "-0.28125", 0.4),
-        ("448", "float8_e4m3fn", "448", "480", 0.0),
-        ("1000", "float8_e4m3fn", "448", "480", None),
-        ("-500", "float8_e4m3fn", "-480", "-448", None),
-        ("2.5", "int8", "2", "3", 0.5),
-        ("0", "float4_e2m1fn", "0", "0.5", 0.0),
-        ("-3", "float8_e8m0fnu", "2", "4", 0.5),
-    ],
-)
+    [("-0.3", "float8_e4m3fn", "-0.3125", "-0.28125", 0.4), ("448", "float8_e4m3fn", "448", "480", 0.0),
+     ("1000", "float8_e4m3fn", "448", "480", None), ("-500", "float8_e4m3fn", "-480", "-448", None),
+     ("2.5", "int8", "2", "3", 0.5), ("0", "float4_e2m1fn", "0", "0.5", 0.0), ("-3", "float8_e8m0fnu", "2", "4", 0.5)],
+)  # fmt: skip
 def test_ends(x: str, fmt: str, left: str, right: str, at: float | None) -> None:
     found = of(x, fmt)
     assert (found.left.value.number, found.right.value.number) == (Fraction(left), Fraction(right))
