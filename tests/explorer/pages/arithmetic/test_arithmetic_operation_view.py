@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.optional import optional
-from support.snippets import run
+from support.snippets import model_of, run
 
 import lowprec as lp
 from lowprec import reference, teaching
@@ -24,7 +24,6 @@ from lowprec.spec.rounding_modes import STOCHASTIC
 from lowprec.teaching.accumulation import METHODS
 
 Evaluator: Any = optional("lowprec.onnx:Evaluator")
-onnx: Any = optional("onnx")
 
 BF16, HALF, E4M3, E5M2, DOUBLE = (lp.as_format(number) for number in (16, 10, 17, 19, 11))
 
@@ -297,13 +296,9 @@ def test_onnx_nodes_give_the_same(name: str, capsys: pytest.CaptureFixture[str])
     a, b = (np.array(side, fmt.code_dtype) for side in zip(*pairs, strict=True))
     for operation in ("add", "subtract", "multiply", "divide"):
         nodes = run(copied(operation, ["1", "1"], fmt)[2], capsys)[0]["nodes"]
-        given = [onnx.helper.make_tensor_value_info(side, fmt.onnx_enum, [len(pairs)]) for side in "ab"]
-        wanted = [onnx.helper.make_tensor_value_info("y", fmt.onnx_enum, [len(pairs)])]
-        graph = onnx.helper.make_graph(nodes, "g", given, wanted)
-        model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 28)])
-        onnx.checker.check_model(model, full_check=True)
+        model = model_of(nodes, {side: (fmt.onnx_enum, [len(pairs)]) for side in "ab"})
         with np.errstate(all="ignore"):
-            (found,) = Evaluator(model).run(None, {"a": a.view(fmt.dtype), "b": b.view(fmt.dtype)})
+            found = Evaluator(model).run(["y"], {"a": a.view(fmt.dtype), "b": b.view(fmt.dtype)})[0]
         for left, right, theirs in zip(a.tolist(), b.tolist(), found.view(fmt.code_dtype).tolist(), strict=True):
             ours = teaching.operate(operation, [reference.decode(code, fmt) for code in (left, right)], fmt)
             if ours.exact.special != "nan":  # NaN's sign is not defined

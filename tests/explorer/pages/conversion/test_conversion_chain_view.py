@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.explorer_pages import asked, copied, healthy, page, pictures, texts
 from support.explorer_states.conversion import chains
-from support.optional import optional
+from support.snippets import offered, run
 
 import lowprec as lp
 from lowprec import reference
@@ -24,8 +24,6 @@ from lowprec.explorer.shared.link import write
 from lowprec.explorer.shared.page import FORMAT_NAMES
 from lowprec.explorer.shared.svg import Drawing, text_width
 from lowprec.spec.formats import INT4, NUMERIC, UINT2
-
-onnx: Any = optional("onnx")
 
 OPTIONS = cast_options(True, "up", 28)
 WITNESS = {"source": "float64", "via": "float32", "target": "bfloat16", "at": "1.0039063"}
@@ -172,11 +170,7 @@ def test_what_is_copied_of_a_chain(capsys: pytest.CaptureFixture[str]) -> None:
         if state.rounding != "onnx" and state.rounding != "to_odd":
             continue
         _, python, *rest = (code.value for code in page("conversion", **write(state)).code)
-        onnx_code = [text for text in rest if text.startswith("import onnx")]
-        names: dict[str, Any] = {}
-        capsys.readouterr()
-        exec(python, names)
-        out = capsys.readouterr().out
+        out = run(python, capsys)[1]
         formats = [format_named(name) for name in (state.source, *state.between, state.target)]
         code = reference.encode(state.at, formats[0])
         options = {} if state.rounding == "onnx" else {"rounding": state.rounding, "overflow": state.overflow}
@@ -187,19 +181,12 @@ def test_what_is_copied_of_a_chain(capsys: pytest.CaptureFixture[str]) -> None:
         expected.append(reference.cast(code, formats[0], formats[-1], **(options if formats[-1].is_float else {})))
         results = re.findall(r"^result +0x([0-9a-f]+)", out, re.MULTILINE)
         assert [int(text, 16) for text in results] == expected, state
-        for nodes in onnx_code:
-            exec(nodes, names)
-            check_nodes(names, formats)
-
-
-def check_nodes(names: dict[str, Any], formats: list[lp.Format]) -> None:
-    """Let onnx check the model that is copied with the nodes, and so its opset."""
-    model = names["model"]
-    onnx.checker.check_model(model, full_check=True)
-    ends = (model.graph.input[0], model.graph.output[0])
-    assert [end.type.tensor_type.elem_type for end in ends] == [formats[0].onnx_enum, formats[-1].onnx_enum]
-    assert model.opset_import[0].version >= max(fmt.since or 0 for fmt in formats)
-    assert len(names["nodes"]) == len(formats) - 1
+        for text in (text for text in rest if text.startswith("import onnx")):
+            names = run(text, capsys)[0]
+            ends = offered(names, names["nodes"], names["model"].opset_import[0].version)
+            assert ends == ([formats[0].onnx_enum], [formats[-1].onnx_enum])
+            assert names["model"].opset_import[0].version >= max(fmt.since or 0 for fmt in formats)
+            assert len(names["nodes"]) == len(formats) - 1
 
 
 @pytest.mark.parametrize(
@@ -219,8 +206,7 @@ def test_which_byte_the_codes_make(codes: tuple[int, ...], fmt: lp.Format, words
 def test_packing_is_copied_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     test = healthy(page("conversion", packed="int4", codes="0x2 0x3"))
     assert "byte 0 = 0x32" in pictures(test)
-    exec(copied(test)[1], {})
-    assert capsys.readouterr().out.splitlines()[-1] == "['0x32']"
+    assert run(copied(test)[1], capsys)[1].splitlines()[-1] == "['0x32']"
     assert "lp.pack" not in copied(page("conversion"))[1]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support.explorer_pages import healthy, page, texts
 from support.explorer_states.described import OF_EVERY_KIND
+from support.snippets import run
 
 import lowprec as lp
 from lowprec import reference
@@ -127,12 +128,6 @@ def test_bits_read_as_formats_of_their_width() -> None:
 # ---- what is copied runs
 
 
-def run(text: str, capsys: pytest.CaptureFixture[str]) -> str:
-    capsys.readouterr()
-    exec(text, {})
-    return capsys.readouterr().out
-
-
 @pytest.mark.parametrize("name", ["binary5p2sf", "binary8p3se", "binary12p6se", "binary5p3uf", "e2m0,nan=none", E4M3])
 @pytest.mark.parametrize("chosen", [("onnx", "default"), ("toward_positive", "default"), ("nearest_away", "ovf_inf")])
 def test_what_is_copied_of_conversions(name: str, chosen: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,13 +138,13 @@ def test_what_is_copied_of_conversions(name: str, chosen: tuple[str, str], capsy
         ways |= {"overflow": chosen[1]} if ways and chosen[1] != "default" else {}
         assert found.result == reference.cast(3, source, target, **ways)
         python, onnx = conversion_snippets.of_conversion(found, options, bitcasting(3, source, target))
-        assert re.findall("0x[0-9a-f]+", run(python, capsys).splitlines()[0]) == [hex(found.result)]
+        assert re.findall("0x[0-9a-f]+", run(python, capsys)[1].splitlines()[0]) == [hex(found.result)]
         assert onnx.startswith("None: ONNX has no number for")
 
 
 def test_what_is_copied_of_a_rounding_beyond_onnx(capsys: pytest.CaptureFixture[str]) -> None:
     python, onnx = rounding_snippets.of_number("0.3", lp.as_format(17), cast_options(True, "up", 28, "toward_zero"))
-    assert run(python, capsys).splitlines()[-1] == "[0.28125]"
+    assert run(python, capsys)[1].splitlines()[-1] == "[0.28125]"
     assert "lp.cast(np.array([0.3]), 'float8_e4m3fn', rounding='toward_zero')" in python
     assert onnx == "None: ONNX has no attribute for this rounding."
     beyond = rounding_snippets.of_number("1e400", lp.as_format(17), cast_options(True, "up", 28, "to_odd"))[0]
@@ -174,7 +169,7 @@ def test_what_is_copied_of_a_quantization(capsys: pytest.CaptureFixture[str]) ->
         state, tensor = Quantize(origin="sampled", rows=4, columns=32, fmt=name), sampled("normal", 4, 32, 0, 1.0)
         settings = Settings(format_named(name), "block", -1, 16)
         python, onnx = quantize_snippets.of_quantization(state, tensor, settings)
-        assert float(run(python, capsys)) == quantize(tensor.values, settings).max_abs_error
+        assert float(run(python, capsys)[1]) == quantize(tensor.values, settings).max_abs_error
         assert onnx == f"None: ONNX has no number for {name}."
 
 

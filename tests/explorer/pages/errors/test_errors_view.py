@@ -9,15 +9,13 @@ from xml.etree import ElementTree
 
 import pytest
 from support.explorer_pages import asked, copied, healthy, page, sent
-from support.optional import optional
+from support.snippets import offered, run
 
 from lowprec import as_format, reference
 from lowprec.explorer.pages.errors import view
 from lowprec.explorer.pages.errors.state import Errors
 from lowprec.explorer.shared.link import read
 from lowprec.reference.exact_cast import Value
-
-onnx: Any = optional("onnx")
 
 SVG = "{http://www.w3.org/2000/svg}"
 OPTIONS: dict[str, Any] = {"saturate": True, "round_mode": "up", "overflow": "default"}
@@ -182,18 +180,12 @@ def test_what_is_copied(capsys: pytest.CaptureFixture[str]) -> None:
         {"fmts": "binary8p3se,e4m3,bias=8,inf=0,nan=negative-zero,int8", "low": "1", "roundings": "onnx,to_odd"},
     ):
         test = healthy(page("errors", **query))
-        codes = [code.value for code in test.code]
-        capsys.readouterr()
-        exec(codes[1], {})
-        out = capsys.readouterr().out.splitlines()
+        out = run(test.code[1].value, capsys)[1].splitlines()
         state = read(Errors, query)[0]
         assert len(out) == sum(1 if name == "int8" else len(state.roundings) for name in state.fmts)
         assert out[0].startswith("LargestError(error=Fraction(")
-    nodes = copied(page("errors", fmts="float8_e4m3fn,float8_e8m0fnu"))[2]
-    names: dict[str, Any] = {}
-    exec(nodes, names)
-    onnx.checker.check_model(names["model"], full_check=True)
-    assert len(names["nodes"]) == 2
+    names = run(copied(page("errors", fmts="float8_e4m3fn,float8_e8m0fnu"))[2], capsys)[0]
+    assert offered(names, names["nodes"], 28)[1] == [17, 24]
 
 
 @pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e8m0fnu", "uint4", "bool", "float64", "binary6p3ue"])

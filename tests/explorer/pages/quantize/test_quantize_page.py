@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.explorer_pages import asked, charts, healthy, page, texts
 from support.optional import optional
+from support.snippets import run
 
 import lowprec as lp
 from lowprec.explorer.pages.quantize import snippets
@@ -220,10 +221,8 @@ def check_copied(settings: Settings, capsys: pytest.CaptureFixture[str], state: 
     """Run what is copied, compare it with what is shown, and return the other text."""
     tensor = typed(state.x) if state.origin == "typed" else TENSOR
     python, nodes = snippets.of_quantization(state, tensor, settings)
-    found, names = quantize(tensor.values, settings), dict[str, Any]()
-    capsys.readouterr()
-    exec(python, names)
-    assert float(capsys.readouterr().out) == found.max_abs_error
+    found, (names, out) = quantize(tensor.values, settings), run(python, capsys)
+    assert float(out) == found.max_abs_error
     assert names["x"].tobytes() == tensor.values.tobytes()
     codes = np.asarray(names["y"]).view(settings.fmt.code_dtype) & settings.fmt.code_mask
     assert codes.tolist() == found.codes.tolist()

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.explorer_pages import charts, healthy, page, texts
+from support.snippets import run
 
 from lowprec import reference
 from lowprec.explorer.pages.quantize import snippets
@@ -237,9 +238,7 @@ def test_what_is_copied_prints_the_same(capsys: pytest.CaptureFixture[str]) -> N
         settings = {settings_text(parse_settings(name)): parse_settings(name) for name in names}
         rows, _ = compare(tensor.values, list(settings))
         python, onnx = snippets.of_comparison_of_settings(state, tensor, settings)
-        capsys.readouterr()
-        exec(python, {})
-        printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+        printed = [line.split() for line in run(python, capsys)[1].splitlines()]
         assert [(name, float(a), float(b)) for name, a, b in printed] == [
             (one.text, one.sqnr_db, one.max_abs_error) for one in rows
         ]
