@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.explorer_states.described import OF_EVERY_KIND
+from support.explorer_states import OF_EVERY_KIND
 from support.optional import optional
 from support.snippets import model_of, number, offered, run
 

@@ -14,6 +14,7 @@ pytest.importorskip("jinja2")
 import jinja2
 from hypothesis import given
 from hypothesis import strategies as st
+from support.explorer_states import STATES as SHOWN
 
 from lowprec import explorer
 from lowprec.explorer import pages
@@ -44,6 +45,16 @@ def test_every_page_has_a_state_and_a_script() -> None:
 def test_the_default_comes_back(cls: type) -> None:
     assert link.read(cls, {}) == (cls(), ())
     assert link.read(cls, link.write(cls())) == (cls(), ())
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_state_comes_back(name: str) -> None:
+    for state in SHOWN[name]():
+        assert link.read(type(state), link.write(state)) == (state, ())
+
+
+def test_every_page_has_states_to_look_at() -> None:
+    assert {name.partition("_")[0] for name in SHOWN} == set(pages.STATES)
 
 
 @given(query=st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=8), TEXTS, max_size=6))

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 from support.explorer_pages import healthy, page, texts
-from support.explorer_states.described import DESCRIBED
+from support.explorer_states import DESCRIBED
 
 from lowprec import as_format, explain, reference, teaching
 from lowprec.explanation import LOSSES, LossSentence

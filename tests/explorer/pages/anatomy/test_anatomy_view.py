@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from support.explorer_states.described import OF_EVERY_KIND
+from support.explorer_states import OF_EVERY_KIND
 
 from lowprec import reference
 from lowprec.explorer.pages.anatomy import view

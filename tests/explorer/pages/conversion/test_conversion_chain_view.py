@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.explorer_pages import asked, copied, healthy, page, pictures, texts
-from support.explorer_states.conversion import chains
+from support.explorer_states import chains
 from support.snippets import offered, run
 
 import lowprec as lp

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.explorer_pages import asked, healthy, page
-from support.explorer_states.describe import states
+from support.explorer_states import describe as states
 
 import lowprec as lp
 from lowprec import reference

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support.explorer_pages import healthy, page, texts
-from support.explorer_states.described import OF_EVERY_KIND
+from support.explorer_states import OF_EVERY_KIND
 from support.snippets import run
 
 import lowprec as lp

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.explorer_states.quantize import states
+from support.explorer_states import quantize as states
 
 from lowprec import reference
 from lowprec.conformance.report import kept_results

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.explorer_states.described import OF_EVERY_KIND
+from support.explorer_states import OF_EVERY_KIND
 
 import lowprec as lp
 from lowprec import reference
