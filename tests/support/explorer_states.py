@@ -276,20 +276,8 @@ def exercises() -> Iterator[Exercises]:
     yield Exercises(seed=2, number=18)
 
 
-STATES: dict[str, Callable[[], Iterator[Any]]] = {
-    one.__name__: one
-    for one in (
-        start,
-        anatomy,
-        rounding,
-        errors,
-        saturation,
-        compare,
-        conversion,
-        arithmetic,
-        quantize,
-        quantize_sections,
-        describe,
-        exercises,
-    )
-}
+_PAGES = (
+    start, anatomy, rounding, errors, saturation, compare, conversion, arithmetic, quantize, quantize_sections, describe,
+    exercises,
+)  # fmt: skip
+STATES: dict[str, Callable[[], Iterator[Any]]] = {one.__name__: one for one in _PAGES}
