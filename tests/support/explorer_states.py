@@ -277,7 +277,7 @@ def exercises() -> Iterator[Exercises]:
 
 
 _PAGES = (
-    start, anatomy, rounding, errors, saturation, compare, conversion, arithmetic, quantize, quantize_sections, describe,
-    exercises,
+    start, anatomy, rounding, errors, saturation, compare, conversion, arithmetic, quantize, quantize_sections,
+    describe, exercises,
 )  # fmt: skip
 STATES: dict[str, Callable[[], Iterator[Any]]] = {one.__name__: one for one in _PAGES}
