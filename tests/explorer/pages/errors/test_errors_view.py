@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
@@ -11,7 +10,7 @@ import pytest
 from support.explorer_pages import asked, copied, healthy, page, sent
 from support.snippets import offered, run
 
-from lowprec import as_format, reference
+from lowprec import as_format
 from lowprec.explorer.pages.errors import view
 from lowprec.explorer.pages.errors.state import Errors
 from lowprec.explorer.shared.link import read
@@ -186,13 +185,3 @@ def test_what_is_copied(capsys: pytest.CaptureFixture[str]) -> None:
         assert out[0].startswith("LargestError(error=Fraction(")
     names = run(copied(page("errors", fmts="float8_e4m3fn,float8_e8m0fnu"))[2], capsys)[0]
     assert offered(names, names["nodes"], 28)[1] == [17, 24]
-
-
-@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e8m0fnu", "uint4", "bool", "float64", "binary6p3ue"])
-def test_the_error_at_the_number(name: str) -> None:
-    for x in ("0.3", "1.2", "1"):
-        found = curve(name, "0.1", "2", x=x)
-        result = reference.decode(reference.encode(x, name), name).number
-        assert found.at_x.mean == result - Fraction(x)
-    assert curve(name, "0.1", "2", x="3").at_x is None
-    assert curve(name, "0.1", "2", x="inf").at_x is None
