@@ -134,7 +134,6 @@ def test_an_interval(fmt: Format, wide: bool) -> None:
 def test_x_is_drawn_where_it_lies() -> None:
     """0.3 is 3/5 of the way from 0.28125 to 0.3125."""
     drawn = interval_of("0.3", "float8_e4m3fn")
-    assert drawn is not None
     root, texts = drawn
     walls = [float(line.get("x1")) for line in root.iter(f"{SVG}line") if line.get("stroke-width") == "4"]
     place = (float(root.find(f".//{SVG}circle").get("cx")) - walls[0]) / (walls[1] - walls[0])

@@ -83,14 +83,12 @@ def test_neighbours_are_the_next_values(fmt: Format) -> None:
         if value.special == "inf":
             inner, outer = (above, below) if value.negative else (below, above)
             assert outer is None
-            assert inner is not None
             assert inner.value.number == (finite[0] if value.negative else finite[-1])
             assert inner.distance is None
             continue
         place = finite.index(value.number)
         for near, number in ((below, place - 1), (above, place + 1)):
             if 0 <= number < len(finite):
-                assert near is not None
                 assert near.value == reference.decode(near.code, fmt)
                 assert near.value.number == finite[number]
                 assert near.distance == abs(finite[number] - value.number)

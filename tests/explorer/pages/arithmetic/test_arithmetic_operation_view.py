@@ -40,7 +40,6 @@ def test_4096_ones_in_bfloat16() -> None:
     assert {order.method: int(order.sum.number) for order in result.orders} == {
         "sequential": 256, "reversed": 256, "ascending": 256, "descending": 256, "pairwise": 4096, "compensated": 4096,
     }  # fmt: skip
-    assert result.spread is not None
     assert abs(result.spread.bias) < 4 * result.spread.standard_error
     assert result.spread.least < 4096 < result.spread.greatest
     assert [row and row.index for row in rows_to_show(result.found, 257)] == [
@@ -102,8 +101,6 @@ def as_dict(settings: Settings) -> dict[str, Any]:
 def test_the_curve() -> None:
     result = summed(Settings(BF16, BF16, runs=5, seed=2))
     curve = result.curve
-    assert curve is not None
-    assert curve.band is not None
     assert (curve.steps[0], curve.steps[-1], len(curve.steps)) == (1, 4096, 196)
     at = curve.steps.index(253), curve.steps.index(274)
     assert [curve.series["bfloat16"][place] for place in at] == [253, 256]
@@ -116,12 +113,10 @@ def test_the_curve() -> None:
     last = [run[-1] for run in runs]
     assert curve.series["mean of the runs"][-1] == pytest.approx(sum(last) / 5)
     assert (curve.band[0][-1], curve.band[1][-1]) == (min(last), max(last))
-    assert result.spread is not None
     assert (result.spread.least, result.spread.greatest) == (min(last), max(last))
     pairs = summed(Settings(BF16, BF16, n=9, method="pairwise"))
     assert pairs.curve is None
     reverse = summed(Settings(BF16, BF16, n=9, method="reversed", runs=0)).curve
-    assert reverse is not None
     assert list(reverse.series) == ["bfloat16", "exact", "float32"]  # equal terms: the same order
 
 
@@ -131,7 +126,6 @@ def test_steps_of_a_picture() -> None:
     step = sum_view.shown_step(summed(settings).found, 257)
     assert (step.formula, step.sum, step.height) == ("256 + 1 = 257", "256", 256)
     assert step.rule == "tie: the lower neighbour is even"
-    assert step.lens is not None
     assert (step.lens.left.text, step.lens.right.text, step.lens.middle) == ("256", "258", "257")
     assert (step.lens.at, step.lens.goes) == (0.5, 0)
     steps = sum_view.shown_steps(settings)
@@ -139,7 +133,6 @@ def test_steps_of_a_picture() -> None:
     assert [steps[place].sum for place in (0, 1, 32, 64)] == ["1", "65", "256", "256"]
     assert sum_view.shown_steps(Settings(BF16, BF16, method="pairwise")) == ()
     beyond = operation_view.calculate("add", ("240", "240"), E4M3, overflow="ovf_inf").lens
-    assert beyond is not None
     assert (beyond.left.text, beyond.right.text, beyond.right.meaning, beyond.result) == ("448", "480", "NaN", "NaN")
 
 
@@ -164,7 +157,6 @@ def test_the_pictures(wide: bool) -> None:
     assert [f"{method}: " in drawn for method in METHODS] == [True] * 6
     assert drawn.count('role="slider"') == 1
     given = picture.drag(steps, sum_view.shown_step(result.found, 257))
-    assert given is not None
     assert (given.values[given.start], given.parts["formula"][given.start]) == ("257", "256 + 1 = 257")
     assert {len(table) for table in (given.values, *given.parts.values(), *shown.places.values())} == {65}
     for example, changes in operation_view.EXAMPLES:
@@ -178,15 +170,11 @@ def test_the_pictures(wide: bool) -> None:
 
 def test_infinite_sums_are_left_out_of_the_picture() -> None:
     result = summed(Settings(HALF, HALF, terms="value", value="60000", n=3))
-    assert result.curve is not None
     assert result.curve.series["float16"] == (60000, None, None)
     assert result.curve.series["exact"] == (60000, 120000, 180000)
-    assert result.spread is not None
     assert result.spread.mean == float("inf")
     huge = summed(Settings(DOUBLE, E4M3, terms="value", value="1e308", n=3))
-    assert huge.curve is not None
     assert huge.curve.series["exact"][1:] == (None, None)
-    assert huge.spread is not None
     assert huge.spread.bias == float("-inf")
 
 
@@ -231,7 +219,6 @@ def test_every_rounding_of_an_operation() -> None:
         "stochastic, seed 4": drawn
     }
     assert [row.rounding for row in result.rows if row.is_chosen] == ["stochastic, seed 4"]
-    assert result.lens is not None
     assert (result.lens.left.text, result.lens.right.text, result.lens.exact, result.lens.at) == (
         "256",
         "258",

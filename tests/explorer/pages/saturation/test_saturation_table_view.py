@@ -129,7 +129,6 @@ def test_the_power_of_two_scale(opset: int) -> None:
     if opset < 24:
         assert table is None
         return
-    assert table is not None
     assert table.columns == tuple(f"{mode}, saturate={flag}" for flag in (1, 0) for mode in ("up", "down", "nearest"))
     assert codes(table) == POWERS
 
@@ -158,7 +157,6 @@ def test_integers_wrap(opset: int, left_out: int) -> None:
 
 def test_cells_say_the_value_of_their_code() -> None:
     powers = view.powers(28)
-    assert powers is not None
     for table in (view.floats(28, True), view.floats(19, False), view.floats(28, None), powers, view.integers(28)):
         for row in table.rows:
             for cell in row.cells:
