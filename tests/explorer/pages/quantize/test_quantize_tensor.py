@@ -106,26 +106,17 @@ def raw(header, body=b""):
 @pytest.mark.parametrize(
     ("dtype", "body", "expected"),
     [("F8_E4M3", b"\x7e\x01", [448, 2**-9]), ("F8_E5M2", b"\x7b\xbc", [57344, -1]), ("F8_E8M0", b"\x7f\x80", [1, 2]),
-     ("F8_E4M3FNUZ", b"\x7f\x81", [240, -(2**-10)]), ("BOOL", b"\x01\x00", [1, 0])],
-)  # fmt: skip
-def test_whole_byte_safetensors(dtype, body, expected):
-    pytest.importorskip("safetensors")
-    header = f'{{"w":{{"dtype":"{dtype}","shape":[2],"data_offsets":[0,2]}}}}'.encode()
-    assert from_file("w.safetensors", raw(header, body)).values.tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("dtype", "body", "expected"),
-    [("F4", b"\x21\x9f", [0.5, 1, -6, -0.5]), ("F6_E2M3", b"\x41\x00\xfc", [0.125, 0.125, 0, -7.5]),
+     ("F8_E4M3FNUZ", b"\x7f\x81", [240, -(2**-10)]), ("BOOL", b"\x01\x00", [1, 0]),
+     ("F4", b"\x21\x9f", [0.5, 1, -6, -0.5]), ("F6_E2M3", b"\x41\x00\xfc", [0.125, 0.125, 0, -7.5]),
      ("F6_E3M2", b"\x41\x00\xfc", [0.0625, 0.0625, 0, -28])],
 )  # fmt: skip
-def test_packed_safetensors(dtype, body, expected):
-    """The first code has the lowest bits; the values are those of OCP MX 1.0, tables 2 to 5."""
+def test_other_types_of_safetensors(dtype, body, expected):
+    """Of packed ones the first code has the lowest bits; the values are those of OCP MX 1.0, tables 2 to 5."""
     pytest.importorskip("safetensors")
-    header = f'{{"w":{{"dtype":"{dtype}","shape":[2,2],"data_offsets":[0,{len(body)}]}}}}'.encode()
+    shape = [2, len(expected) // 2]
+    header = f'{{"w":{{"dtype":"{dtype}","shape":{shape},"data_offsets":[0,{len(body)}]}}}}'.encode()
     found = from_file("w.safetensors", raw(header, body))
-    assert found.values.reshape(-1).tolist() == expected
-    assert found.values.shape == (2, 2)
+    assert (found.values.reshape(-1).tolist(), found.values.shape) == (expected, tuple(shape))
     assert found.note.endswith("became float32")
 
 
@@ -153,7 +144,7 @@ def test_packed_safetensors(dtype, body, expected):
         (
             "a.safetensors",
             raw(b'{"a":{"dtype":"F4","shape":[2000000],"data_offsets":[0,1000000]}}', bytes(10**6)),
-            "1 to 1048576",
+            "1 to",
         ),
     ],
 )
