@@ -88,10 +88,8 @@ def test_digests_are_those_of_other_libraries(name: str, index: int, dtype: Any)
 
 def test_slices_of_zeros_that_are_packed_otherwise_have_digests_of_their_own() -> None:
     sizes = {
-        "float6_e2m3fn-saturate-packed": SLICE * 6 // 8,
-        "float4_e2m1fn-saturate-packed": SLICE // 2,
-        FLOAT4: SLICE,
-    }
+        "float6_e2m3fn-saturate-packed": SLICE * 6 // 8, "float4_e2m1fn-saturate-packed": SLICE // 2, FLOAT4: SLICE,
+    }  # fmt: skip
     for name, size in sizes.items():
         variant = variants()[name]
         assert slice_digest(variant, expected_runs(variant, 0)) == hashlib.sha256(bytes(size)).hexdigest()

@@ -33,16 +33,14 @@ LABELS = {
     "arithmetic-factor": {"none": "none: a sum", "value": "a value"},
     "arithmetic-product": {"exact": "not at all", "terms": "to the format of the terms"},
     "arithmetic-op": {
-        "add": "add: a + b",
-        "subtract": "subtract: a − b",
-        "fused_multiply_add": "fused multiply add: a × b + c",
+        "add": "add: a + b", "subtract": "subtract: a − b", "fused_multiply_add": "fused multiply add: a × b + c",
     },
     "quantize-origin": {"folder": "checkpoint"},
     "quantize-drawn": {"values": "picture", "errors": "error"},
     "quantize-scheme": {"linear": "ONNX QuantizeLinear", "mx": "OCP MX", "nvfp4": "NVFP4"},
     "quantize-axis": {"-1": "-1 (the last)"},
     "quantize-sweep_formats": {"mxfp4": "MXFP4", "nvfp4": "NVFP4"},
-}
+}  # fmt: skip
 """What stands for a value in a control, where that is not the text of a link."""
 
 TENSORS = {"first": (2, 32), "second": (4, 64)}
@@ -53,14 +51,9 @@ def of_description(key: str, name: str) -> Any:
     """Return what a control of a part of a described format must show."""
     fmt = format_named(name)
     parts = {
-        "exponent_bits": str(fmt.exponent_bits),
-        "mantissa_bits": str(fmt.mantissa_bits),
-        "bias": str(fmt.bias),
-        "signed": fmt.signed,
-        "inf": fmt.has_inf,
-        "nan": fmt.nan.value,
-        "zero": fmt.has_zero,
-    }
+        "exponent_bits": str(fmt.exponent_bits), "mantissa_bits": str(fmt.mantissa_bits), "bias": str(fmt.bias),
+        "signed": fmt.signed, "inf": fmt.has_inf, "nan": fmt.nan.value, "zero": fmt.has_zero,
+    }  # fmt: skip
     _, kind, part = key.split("-")
     if kind == "parts":
         return parts[part]
@@ -70,11 +63,9 @@ def of_description(key: str, name: str) -> Any:
     except ValueError:
         width, precision, signed, extended = 8, 3, True, True  # IEEE P3109 has no such format
     return {
-        "width": str(width),
-        "precision": str(precision),
-        "signed": "signed" if signed else "unsigned",
+        "width": str(width), "precision": str(precision), "signed": "signed" if signed else "unsigned",
         "extended": "extended: with Inf" if extended else "finite",
-    }[part]
+    }[part]  # fmt: skip
 
 
 def of_setting(field: str, compared: list[str]) -> str:

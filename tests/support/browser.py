@@ -165,6 +165,7 @@ class Visit:
     def type(self, label: str, text: str, role: str = "textbox", *, exact: bool = True) -> None:
         """Type a text into the box of a label, or into its list."""
         box = self.page.get_by_role(role, name=label, exact=exact)
+        box.evaluate("box => box.scrollIntoView({ block: 'center', behavior: 'instant' })")  # a scroll closes a list
         box.fill(text)
         box.press("Enter")
 

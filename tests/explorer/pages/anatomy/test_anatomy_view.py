@@ -73,28 +73,13 @@ def test_the_formula_is_the_value(fmt: Format) -> None:
 
 @pytest.mark.parametrize("fmt", SMALL, **BY_NAME)
 def test_neighbours_are_the_next_values(fmt: Format) -> None:
-    values = [reference.decode(code, fmt) for code in range(2 if fmt.kind is Kind.BOOL else 1 << fmt.bits)]
-    finite = sorted({value.number for value in values if not value.special})
-    for code, value in enumerate(values):
-        below, above = codes.neighbours(code, fmt)
-        if value.special == "nan":
-            assert below is above is None
-            continue
-        if value.special == "inf":
-            inner, outer = (above, below) if value.negative else (below, above)
-            assert outer is None
-            assert inner.value.number == (finite[0] if value.negative else finite[-1])
-            assert inner.distance is None
-            continue
-        place = finite.index(value.number)
-        for near, number in ((below, place - 1), (above, place + 1)):
-            if 0 <= number < len(finite):
-                assert near.value == reference.decode(near.code, fmt)
-                assert near.value.number == finite[number]
-                assert near.distance == abs(finite[number] - value.number)
-            elif near is not None:
-                assert near.value.special == "inf"
-                assert near.distance is None
+    for code in range(2 if fmt.kind is Kind.BOOL else 1 << fmt.bits):
+        found, here = codes.neighbours(code, fmt), reference.decode(code, fmt)
+        assert tuple(near and near.code for near in found) == reference.neighbours(code, fmt)
+        for near in filter(None, found):
+            assert near.value == reference.decode(near.code, fmt)
+            is_far = here.special or near.value.special
+            assert near.distance == (None if is_far else abs(near.value.number - here.number))
 
 
 def test_minus_zero_and_fnuz() -> None:

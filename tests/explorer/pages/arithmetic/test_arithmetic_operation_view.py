@@ -220,11 +220,8 @@ def test_every_rounding_of_an_operation() -> None:
     }
     assert [row.rounding for row in result.rows if row.is_chosen] == ["stochastic, seed 4"]
     assert (result.lens.left.text, result.lens.right.text, result.lens.exact, result.lens.at) == (
-        "256",
-        "258",
-        "257",
-        0.5,
-    )
+        "256", "258", "257", 0.5,
+    )  # fmt: skip
     assert result.lens.goes == (drawn == "258")
     assert {chance.probability for chance in result.chances} == {Fraction(1, 2)}
     zero = {row.rounding: row.code for row in operation_view.calculate("subtract", ("1", "1"), HALF).rows}

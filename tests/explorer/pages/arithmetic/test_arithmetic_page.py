@@ -50,12 +50,10 @@ RESULTS = {
     "0.1 + 0.2": "With the numbers as they were typed the exact result is 0.3",
     "240 + 240": "rounds beyond the largest value, sat_finite: the largest value",
     "cancellation": "The result differs from that by 2.34375 %",
-    "Inf − Inf": "Inf - Inf: the operation is invalid and gives NaN",
-    "−0 + 0": "Operands of opposite signs cancel: +0",
-    "1 / 0": "Division by zero gives Inf",
-    "1 / 3": "nearer to the",
+    "Inf − Inf": "Inf - Inf: the operation is invalid and gives NaN", "−0 + 0": "Operands of opposite signs cancel: +0",
+    "1 / 0": "Division by zero gives Inf", "1 / 3": "nearer to the",
     "fused": "exact: x is a value of the format; lost: 0",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("label", RESULTS)

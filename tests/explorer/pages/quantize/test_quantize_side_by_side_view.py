@@ -46,19 +46,12 @@ def states(draw: Any) -> Quantize:
     scheme = draw(st.sampled_from(SCHEMES))
     names = [fmt.name for fmt in (MX_FORMATS if scheme == "mx" else TARGETS)] + DESCRIBED
     return Quantize(
-        scheme=scheme,
-        fmt=draw(st.sampled_from(names)),
-        per=draw(st.sampled_from(GRANULARITIES)),
-        axis=draw(st.integers(-2, 1)),
-        block=draw(st.sampled_from([1, 7, 16, 32, 256])),
-        scale=draw(st.sampled_from(SCALE_FORMATS)).name,
-        round_mode=draw(st.sampled_from(["up", "down", "nearest"])),
-        zero_point=draw(st.booleans()),
-        saturate=draw(st.booleans()),
-        scale_rule=draw(st.sampled_from(SCALE_RULES)),
-        rounding=draw(st.sampled_from(ROUNDINGS)),
-        rounding_seed=draw(st.integers(0, 9999)),
-    )
+        scheme=scheme, fmt=draw(st.sampled_from(names)), per=draw(st.sampled_from(GRANULARITIES)),
+        axis=draw(st.integers(-2, 1)), block=draw(st.sampled_from([1, 7, 16, 32, 256])),
+        scale=draw(st.sampled_from(SCALE_FORMATS)).name, round_mode=draw(st.sampled_from(["up", "down", "nearest"])),
+        zero_point=draw(st.booleans()), saturate=draw(st.booleans()), scale_rule=draw(st.sampled_from(SCALE_RULES)),
+        rounding=draw(st.sampled_from(ROUNDINGS)), rounding_seed=draw(st.integers(0, 9999)),
+    )  # fmt: skip
 
 
 @given(state=states())

@@ -89,23 +89,16 @@ def test_powers_of_two_by_hand():
 
 
 @pytest.mark.parametrize("scale_format", SCALE_FORMATS, ids=lambda fmt: fmt.name)
-@pytest.mark.parametrize("text", ["tensor", "axis:0", "axis:2", "block:32"])
+@pytest.mark.parametrize("granularity", GRANULARITIES)
 @pytest.mark.parametrize("fmt", [E4M3, E2M1, INT8], ids=lambda fmt: fmt.name)
-def test_scales_are_those_of_convert(tmp_path, fmt, text, scale_format):
-    save = pytest.importorskip("safetensors.numpy").save_file
-    deserialize = pytest.importorskip("safetensors").deserialize
+def test_scales_are_those_of_absmax_scale(fmt, granularity, scale_format):
+    """Which are those of `convert` too."""
     x = np.random.default_rng(1).standard_normal((2, 3, 70)).astype(np.float32) * 10
     x[0, 0, :32], x[1, 2, 40] = 0, np.inf
-    save({"w": x}, tmp_path / "a.safetensors")
-    names = {"to": fmt.name, "scale": text, "scale_format": scale_format.name}
-    lp.convert(tmp_path / "a.safetensors", tmp_path / "b.safetensors", **names)
-    stored = dict(deserialize((tmp_path / "b.safetensors").read_bytes()))["w_scale"]
-    kind, _, number = text.partition(":")
-    settings = Settings(fmt, kind, int(number) if kind == "axis" else -1, scale_format=scale_format)
-    scale, zero_point = choose(x, settings)
+    place = {"tensor": {}, "axis": {"axis": 1}, "block": {"axis": 1, "block_size": 2}}[granularity]
+    scale, zero_point = choose(x, Settings(fmt, granularity, 1, 2, scale_format))
     assert zero_point is None
-    assert scale.shape == tuple(stored["shape"])
-    assert scale.tobytes() == bytes(stored["data"])
+    assert scale.tobytes() == lp.absmax_scale(x, fmt, scale_format=scale_format, **place).tobytes()
 
 
 def test_zero_points_take_the_ends_to_the_ends():

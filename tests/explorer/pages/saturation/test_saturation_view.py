@@ -91,11 +91,8 @@ def test_inf_of_fnuz_changes_at_24() -> None:
 def test_negative_numbers_have_the_other_side() -> None:
     found = rows("-1000")
     assert [found[name].end for name in ("float8_e4m3fn", "int8", "uint8", "float8_e8m0fnu")] == [
-        "−448",
-        "−128",
-        "0",
-        "2^127",
-    ]
+        "−448", "−128", "0", "2^127",
+    ]  # fmt: skip
     assert found["int8"].beyond == "−129 becomes 127"
     assert (found["uint8"].smallest, found["uint8"].largest, found["uint8"].beyond) == (None, 0, "−1 becomes 255")
     assert found["float8_e8m0fnu"].landing.result.text == "1024"  # the sign is ignored

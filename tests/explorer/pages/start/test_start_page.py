@@ -120,17 +120,10 @@ def of_opset() -> list[str]:
 
 
 FACTS: dict[str, Callable[[], list[str]]] = {
-    "448": of_448,
-    "465": of_465,
-    "fnuz": of_fnuz,
-    "e8m0": of_e8m0,
-    "double rounding": of_double_rounding,
-    "packing": of_packing,
-    "block size": of_block_size,
-    "minus zero": of_minus_zero,
-    "subnormal": of_subnormal,
+    "448": of_448, "465": of_465, "fnuz": of_fnuz, "e8m0": of_e8m0, "double rounding": of_double_rounding,
+    "packing": of_packing, "block size": of_block_size, "minus zero": of_minus_zero, "subnormal": of_subnormal,
     "opset": of_opset,
-}
+}  # fmt: skip
 
 
 def example(key: str) -> Example:
