@@ -16,8 +16,6 @@ from support.daily_share import shared
 from lowprec.explorer.pages import STATES
 from lowprec.explorer.shared.link import query_text, read, write
 
-pytestmark = pytest.mark.slow
-
 E4M3 = "e4m3,bias=8,inf=0,nan=negative-zero"
 LINKS = {
     "start": [""],

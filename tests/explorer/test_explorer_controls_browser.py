@@ -20,8 +20,6 @@ from lowprec.explorer.pages import PAGES
 
 playwright = pytest.importorskip("playwright.sync_api")
 
-pytestmark = pytest.mark.slow
-
 TITLES = {page.path: page.title for page in PAGES}
 EVERY_OPTION = ("arithmetic-show", "quantize-origin", "quantize-drawn", "quantize-scheme", "quantize-per")
 """The switches that show other controls."""

@@ -10,8 +10,6 @@ from support.browser import Visit
 
 from lowprec.explorer.pages import PAGES
 
-pytestmark = pytest.mark.slow
-
 PHONE = {"phone": True}
 BOTH = pytest.mark.parametrize("visit", [{}, PHONE], indirect=True, ids=["wide", "phone"])
 

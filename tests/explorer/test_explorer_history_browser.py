@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from support.browser import Visit
-
-pytestmark = pytest.mark.slow
 
 
 def shows(visit: Visit, code: str) -> None:

@@ -17,8 +17,6 @@ pytest.importorskip("streamlit")
 
 from lowprec.explorer.pages.quantize.page import LABELS
 
-pytestmark = pytest.mark.slow
-
 TABLES = """() => [...document.querySelectorAll('table')].filter(table => table.offsetWidth).map(table => {
     let frame = table;
     while (getComputedStyle(frame).overflowX === 'visible') frame = frame.parentElement;

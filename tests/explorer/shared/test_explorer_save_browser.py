@@ -10,8 +10,6 @@ from xml.etree import ElementTree
 import pytest
 from support.browser import Visit
 
-pytestmark = pytest.mark.slow
-
 SVG = "{http://www.w3.org/2000/svg}"
 PAGES = {
     "anatomy?at=0x2a": {"bits-float8_e4m3fn-0x2a": ["exponent"]},

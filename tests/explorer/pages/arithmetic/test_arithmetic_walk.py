@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from support.agreeing_controls import agrees
 from support.browser import Visit
-
-pytestmark = pytest.mark.slow
 
 
 def test_a_sum_and_an_operation(visit: Visit) -> None:

@@ -8,8 +8,6 @@ import pytest
 from support.agreeing_controls import agrees
 from support.browser import Visit
 
-pytestmark = pytest.mark.slow
-
 
 def entered(visit: Visit) -> Any:
     page = visit.enter("Compare")

@@ -9,8 +9,6 @@ import pytest
 from support.agreeing_controls import agrees
 from support.browser import Visit
 
-pytestmark = pytest.mark.slow
-
 
 def test_what_to_odd_prevents_in_three_actions(visit: Visit) -> None:
     page = visit.enter("Cast & BitCast")

@@ -11,8 +11,6 @@ from support.browser import Visit
 from lowprec.explorer.pages.exercises.exercises import Task, task
 from lowprec.explorer.pages.exercises.state import Exercises
 
-pytestmark = pytest.mark.slow
-
 SEED = Exercises().seed
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowprec.explorer.pages.quantize.tensor import DISTRIBUTIONS, MOST_ELEMENTS, MOST_TYPED, sampled, typed
-from lowprec.explorer.pages.quantize.tensor_files import MOST_BYTES, from_file
+from lowprec.explorer.pages.quantize.tensor_files import from_file
 
 
 def npy(values):
@@ -32,8 +32,7 @@ def test_typed_numbers_are_rounded_once_to_float32():
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("", "got 0"), (" ,; \n", "got 0"), ("1 2; 3", "rows of 2, 1 numbers"), ("1 zwei", "`x` must be a decimal"),
-     ("1 " * (MOST_TYPED + 1), f"got {MOST_TYPED + 1}")],
+    [("", "got 0"), (" ,; \n", "got 0"), ("1 2; 3", "rows of 2, 1 numbers"), ("1 zwei", "`x` must be a decimal")],
 )  # fmt: skip
 def test_other_texts_are_refused(text, message):
     with pytest.raises(ValueError, match=message):
@@ -54,14 +53,6 @@ def test_samples_are_repeated_and_scaled(distribution):
 def test_outliers_lie_far_out():
     far, near = (float(np.abs(sampled(name, 100, 100, 1).values).max()) for name in ("outliers", "normal"))
     assert far > 20 > near
-
-
-@pytest.mark.parametrize(("rows", "columns"), [(0, 4), (4, 0), (-1, -1), (1 << 11, 1 << 10)])
-def test_sizes_are_bounded(rows, columns):
-    with pytest.raises(ValueError, match="shape"):
-        sampled("normal", rows, columns, 0)
-    with pytest.raises(ValueError, match="distribution"):
-        sampled("cauchy", 1, 1, 0)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16, np.float64, np.int8, np.uint64, np.bool])
@@ -132,7 +123,6 @@ def test_other_types_of_safetensors(dtype, body, expected):
         ("a.npy", npy(np.zeros(2, ml_dtypes.float8_e4m3fn)), "does not name the format"),
         ("a.npy", b"\x93NUMPY\x01\x00\xff\xff" + b" " * 70000, "header has 65535 bytes"),
         ("a.npy", b"\x93NUMPY\x01\x00\x10\x00{'shape': (9**9,", "header"),
-        ("a.npy", bytes(MOST_BYTES + 1), "at most 4 MB; it has 4000001"),
         ("a.safetensors", b"", "header is cut off"),
         ("a.safetensors", b"\xff" * 64, "header is cut off"),
         ("a.safetensors", raw(b"[]"), "readable .safetensors"),

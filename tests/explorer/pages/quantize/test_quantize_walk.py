@@ -6,12 +6,9 @@ import io
 from pathlib import Path
 
 import numpy as np
-import pytest
 from support.agreeing_controls import agrees
 from support.browser import Visit
 from support.checkpoint_files import save
-
-pytestmark = pytest.mark.slow
 
 
 def test_the_picture_is_what_is_first(visit: Visit) -> None:

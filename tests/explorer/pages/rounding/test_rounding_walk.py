@@ -6,8 +6,6 @@ import pytest
 from support.agreeing_controls import agrees
 from support.browser import Visit
 
-pytestmark = pytest.mark.slow
-
 
 def test_465_becomes_nan_or_448(visit: Visit) -> None:
     page = visit.enter("Rounding")

@@ -10,8 +10,6 @@ import pytest
 from support.agreeing_controls import agrees
 from support.browser import Visit
 
-pytestmark = pytest.mark.slow
-
 MOST_ACTIONS = 3
 _HAS = """(part, text) => part.textContent.replace(/\\s+/g, '').includes(text.replace(/\\s+/g, ''))"""
 _MAIN_HAS = f"text => ({_HAS})(document.querySelector('[data-testid=stMain]'), text)"

@@ -6,8 +6,6 @@ import pytest
 from support.agreeing_controls import agrees
 from support.browser import Visit
 
-pytestmark = pytest.mark.slow
-
 NUMBER, LIT = ".picture text[data-part=x]", ".picture .lit.here"
 
 
