@@ -30,7 +30,7 @@ def number(text: str) -> float:
     return float({"True": "1", "False": "0"}.get(text, text))
 
 
-def model_of(nodes: Sequence[Any], inputs: Mapping[str, tuple[int, Sequence[int]]], opset: int = 28) -> Any:
+def model_of(nodes: Sequence[Any], inputs: Mapping[str, Any], opset: int = 28) -> Any:
     """Put nodes into a model of an opset and let onnx check it, types and shapes inferred; return it."""
     given = [onnx.helper.make_tensor_value_info(name, kind, shape) for name, (kind, shape) in inputs.items()]
     wanted = [onnx.helper.make_empty_tensor_value_info(node.output[0]) for node in nodes]

@@ -14,7 +14,7 @@ MOST_ACTIONS = 3
 _HAS = """(part, text) => part.textContent.replace(/\\s+/g, '').includes(text.replace(/\\s+/g, ''))"""
 _MAIN_HAS = f"text => ({_HAS})(document.querySelector('[data-testid=stMain]'), text)"
 
-QUESTIONS = {
+QUESTIONS: dict[str, list[tuple[str, ...]]] = {
     "why 448 and not 480": [
         ("link", "Why 448 and not 480"), ("says", "480 would be 0x7F, which is NaN.")],
     "why 465 becomes 448, or NaN": [
