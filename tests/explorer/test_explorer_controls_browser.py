@@ -10,11 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.agreeing_controls import TENSORS, wrong_in
 from support.browser import Visit
 from support.checkpoint_files import save
 from support.daily_share import shared
-from support.shown_controls import Control, controls_of, link_of, operate, untried
+from support.explorer_controls import TENSORS, Control, controls_of, link_of, operate, untried, wrong_in
 
 from lowprec.explorer.pages import PAGES
 

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from support.agreeing_controls import agrees
 from support.browser import Visit
+from support.explorer_controls import agrees
 
 
 def test_what_to_odd_prevents_in_three_actions(visit: Visit) -> None:

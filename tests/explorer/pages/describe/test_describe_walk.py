@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from support.agreeing_controls import agrees
 from support.browser import Visit
+from support.explorer_controls import agrees
 
 
 def test_a_slider_by_keys_and_a_click_on_a_value(visit: Visit) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from support.agreeing_controls import agrees
 from support.browser import Visit
+from support.explorer_controls import agrees
 
 
 def test_the_largest_relative_error_of_e5m2_in_its_normal_range(visit: Visit) -> None:

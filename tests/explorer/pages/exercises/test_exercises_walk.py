@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.agreeing_controls import agrees
 from support.browser import Visit
+from support.explorer_controls import agrees
 
 from lowprec.explorer.pages.exercises.exercises import Task, task
 from lowprec.explorer.pages.exercises.state import Exercises

@@ -6,9 +6,9 @@ import io
 from pathlib import Path
 
 import numpy as np
-from support.agreeing_controls import agrees
 from support.browser import Visit
 from support.checkpoint_files import save
+from support.explorer_controls import agrees
 
 
 def test_the_picture_is_what_is_first(visit: Visit) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.agreeing_controls import agrees
 from support.browser import Visit
+from support.explorer_controls import agrees
 
 
 def test_465_becomes_nan_or_448(visit: Visit) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from support.agreeing_controls import agrees
 from support.browser import Visit
+from support.explorer_controls import agrees
 
 
 def results(visit: Visit) -> dict[str, list[str]]:

@@ -7,8 +7,8 @@ import re
 
 import numpy as np
 import pytest
-from support.agreeing_controls import agrees
 from support.browser import Visit
+from support.explorer_controls import agrees
 
 MOST_ACTIONS = 3
 _HAS = """(part, text) => part.textContent.replace(/\\s+/g, '').includes(text.replace(/\\s+/g, ''))"""
