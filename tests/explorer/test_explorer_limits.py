@@ -133,6 +133,12 @@ def test_the_digits_that_fit(number: str, room: int, text: str) -> None:
     assert numbers.short(Value.of(number), room) == text
 
 
+@pytest.mark.parametrize("text", ["9" * 1000, "1e9999", "-123e-9999", "0x1p-1074", "-0x1.8p9000", "0x1p-9999", "-0"])
+def test_texts_that_are_read_again(text: str) -> None:
+    again = numbers.input_text(Value.of(text))
+    assert (Value.of(again), len(again) <= 1000) == (Value.of(text), True)
+
+
 def test_texts_that_are_exact() -> None:
     assert numbers.exact(Value.of("0.0009765625")) == "0.0009765625"  # 12 characters
     assert numbers.exact(Value.of("-0.0009765625")) == "-2^-10"  # 13
