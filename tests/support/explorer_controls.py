@@ -154,6 +154,9 @@ def _choose(visit: Visit, box: Any, but: Any) -> None:
     box.evaluate("box => box.scrollIntoView({ block: 'center', behavior: 'instant' })")  # a scroll closes a list
     box.click()
     options = visit.page.get_by_role("option")
+    visit.page.wait_for_timeout(500)
+    if not options.count():  # the click has closed the list of another box
+        box.click()
     options.first.wait_for()
     for option in options.all():
         if option.inner_text().split() not in [text.split() for text in (*but, "Select all")]:
