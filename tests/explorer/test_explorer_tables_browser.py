@@ -37,6 +37,10 @@ TABLES = """() => [...document.querySelectorAll('table')].filter(table => table.
 """Of each table that is shown: the frame that holds it, where both end, before and after it is scrolled to its end."""
 
 
+PARTS = 3
+"""Tests to which the places are dealt out, for several processes."""
+
+
 @pytest.fixture(scope="module")
 def scrolling(browser: Any) -> Iterator[Any]:
     """Give a browser that shows scroll bars, which a headless one hides."""
@@ -47,12 +51,13 @@ def scrolling(browser: Any) -> Iterator[Any]:
     chromium.close()
 
 
-def entered(visit: Visit) -> Iterator[str]:
+def entered(visit: Visit, part: int) -> Iterator[str]:
     """Enter pages, their switches of sections, and examples, each by clicks from the bare address."""
     page = visit.go("")
     titles = {page.path: page.title for page in PAGES}
     switches = {"Arithmetic": ["One operation"], "Quantize": [label for label, _ in LABELS.values()]}
-    for title, example in shared([*((title, None) for title in titles.values()), *((None, one) for one in EXAMPLES)]):
+    places = [*((title, None) for title in titles.values()), *((None, one) for one in EXAMPLES)]
+    for title, example in shared(places)[part::PARTS]:
         if example is None:
             visit.choose_page(title)
             yield title
@@ -98,7 +103,8 @@ def check_phone(table: dict[str, Any], where: str) -> None:
         assert table["thumb"] == "rgb(195, 198, 208)", (where, table)  # not only under the pointer
 
 
-def test_no_table_is_cut(scrolling: Any, address: str) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_table_is_cut(scrolling: Any, address: str, part: int) -> None:
     """Every place is entered once and looked at in both widths; with LOWPREC_SHARE=today a fifth of the places."""
     visit = Visit(scrolling, address)
     page = visit.page
@@ -106,7 +112,7 @@ def test_no_table_is_cut(scrolling: Any, address: str) -> None:
     closed = page.locator("[data-testid=stExpander] details:not([open]) > summary").filter(has_not_text=NO_TABLES)
     tables: dict[str, int] = {}
     scrolled: dict[str, set[str]] = {}
-    for where in entered(visit):
+    for where in entered(visit, part):
         for _ in range(closed.count()):
             closed.first.click()
         visit.settle()
