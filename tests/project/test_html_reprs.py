@@ -142,12 +142,9 @@ def test_the_cards_of_formats_without_some_fields() -> None:
 
 
 def test_the_facts_of_finfo_and_iinfo() -> None:
-    for name in ("float16", "bfloat16", "float8_e5m2"):
-        facts, theirs = page_of(lp.finfo(name)).tables[0].facts, ml_dtypes.finfo(name)
-        assert float(facts["max"]) == float(theirs.max)
-        assert float(facts["smallest_normal"]) == float(theirs.smallest_normal)
-        assert float(facts["eps"]) == float(theirs.eps)
-        assert facts["bits"] == str(theirs.bits)
+    facts, theirs = page_of(lp.finfo("bfloat16")).tables[0].facts, ml_dtypes.finfo("bfloat16")
+    for name in ("max", "smallest_normal", "eps", "bits"):
+        assert float(facts[name]) == float(getattr(theirs, name))
     assert page_of(lp.finfo("float16")).tables[0].facts["nan_code"] == "0x7e00"  # IEEE 754: quiet
     assert page_of(lp.finfo("float8_e4m3fn")).tables[0].facts["inf_code"] == "none"
     assert page_of(lp.finfo("float8_e4m3fn")).drawings[0].label == "bits: sign 1, exponent 4, mantissa 3"
