@@ -37,13 +37,14 @@ _TALLY: collections.Counter[str] = collections.Counter()
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark as slow all cases but each n-th of what is marked `one_in(n)`, and keep this run's share of them.
 
-    Tests in a browser have one more try.
+    Tests in a browser are slow, and have one more try.
     """
     seen: collections.Counter[str] = collections.Counter()
     left_out = set()
     for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):  # it shares the machine: a click can come before its answer
-            item.add_marker(pytest.mark.flaky(reruns=1))
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.flaky(reruns=1))  # it shares the machine: a click can come before its answer
         sweep = item.get_closest_marker("one_in")
         if sweep is not None:
             name = item.nodeid.partition("[")[0]

@@ -20,6 +20,7 @@ __all__ = [
     "digits_of",
     "exact",
     "exact_text",
+    "input_text",
     "nearest_float64",
     "number",
     "percent",
@@ -27,6 +28,9 @@ __all__ = [
     "power_form",
     "short",
 ]
+
+_MOST_READ = 1000
+"""Characters of a text that is read as a number."""
 
 _CODE = re.compile(r"(?i)\s*(?:0x([0-9a-f_]+)|0b([01_]+))\s*", re.ASCII)
 
@@ -86,6 +90,21 @@ def apart(value: Value, fmt: Format) -> str:
     """Return a value of a format as text that no other value of it has; between two of them, as near as that."""
     digits = digits_of(fmt)
     return short(value, {6: 14, 9: 18, 17: 26}[digits] if fmt.is_float else 26, digits)
+
+
+def input_text(value: Value) -> str:
+    """Return a text that is read as the number: all its digits, or, where these are too many, with an exponent."""
+    text = str(value)
+    if len(text) <= _MOST_READ:
+        return text
+    sign, size = "-" * value.negative, value.magnitude
+    whole, _, fraction = text.removeprefix("-").partition(".")
+    digits = (whole + fraction).strip("0")
+    exponent = len(whole + fraction) - len((whole + fraction).rstrip("0")) - len(fraction)
+    if len(digits) < _MOST_READ - 10:
+        return f"{sign}{digits}e{exponent}"
+    twos = (size.numerator & -size.numerator).bit_length() - size.denominator.bit_length()
+    return f"{sign}0x{int(size / Fraction(2) ** twos):x}p{twos}"
 
 
 def exact_text(value: Value) -> str:

@@ -14,7 +14,7 @@ from .numbers import short
 __all__ = ["Axis", "Range", "axis_of", "minus", "range_of"]
 
 _DECADE = math.log2(10)
-_STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 200)
+_STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 _WIDEST = 64
 """Binades of a format that decides how far the axis reaches; wider ones go beyond its ends."""
 

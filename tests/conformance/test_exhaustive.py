@@ -75,13 +75,10 @@ def test_a_result_of_another_kind_is_named(change: Any, said: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "index", "dtype"),
-    [
-        pytest.param("float16-saturate", 0x33, np.float16, marks=pytest.mark.slow),
-        ("bfloat16-saturate", 0x80, ml_dtypes.bfloat16),
-        ("float8_e4m3fn-no_saturate", 0x3F, ml_dtypes.float8_e4m3fn),
-        (FLOAT4, 0x3F, ml_dtypes.float4_e2m1fn),
-    ],
-)
+    [pytest.param("float16-saturate", 0x33, np.float16, marks=pytest.mark.slow),
+     ("bfloat16-saturate", 0x80, ml_dtypes.bfloat16), ("float8_e4m3fn-no_saturate", 0x3F, ml_dtypes.float8_e4m3fn),
+     (FLOAT4, 0x3F, ml_dtypes.float4_e2m1fn)],
+)  # fmt: skip
 def test_digests_are_those_of_other_libraries(name: str, index: int, dtype: Any) -> None:
     x = np.arange(index << 24, (index + 1) << 24, dtype=np.uint32).view(np.float32)
     wanted = hashlib.sha256(x.astype(dtype).tobytes()).hexdigest()
@@ -91,10 +88,8 @@ def test_digests_are_those_of_other_libraries(name: str, index: int, dtype: Any)
 
 def test_slices_of_zeros_that_are_packed_otherwise_have_digests_of_their_own() -> None:
     sizes = {
-        "float6_e2m3fn-saturate-packed": SLICE * 6 // 8,
-        "float4_e2m1fn-saturate-packed": SLICE // 2,
-        FLOAT4: SLICE,
-    }
+        "float6_e2m3fn-saturate-packed": SLICE * 6 // 8, "float4_e2m1fn-saturate-packed": SLICE // 2, FLOAT4: SLICE,
+    }  # fmt: skip
     for name, size in sizes.items():
         variant = variants()[name]
         assert slice_digest(variant, expected_runs(variant, 0)) == hashlib.sha256(bytes(size)).hexdigest()

@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from support.agreeing_controls import TENSORS, wrong_in
 from support.browser import Visit
 from support.checkpoint_files import save
 from support.daily_share import shared
-from support.shown_controls import Control, controls_of, link_of, operate, untried
+from support.explorer_controls import TENSORS, Control, controls_of, link_of, operate, untried, wrong_in
 
 from lowprec.explorer.pages import PAGES
 
 playwright = pytest.importorskip("playwright.sync_api")
-
-pytestmark = pytest.mark.slow
 
 TITLES = {page.path: page.title for page in PAGES}
 EVERY_OPTION = ("arithmetic-show", "quantize-origin", "quantize-drawn", "quantize-scheme", "quantize-per")
@@ -42,22 +38,6 @@ FEWEST = {"start": 1, "anatomy": 3, "exercises": 3}
 CLICK = "name => [...document.querySelectorAll('[role=radio]')].find(one => one.innerText === name)?.click()"
 
 
-def turn_to(visit: Visit, path: str) -> None:
-    """Go to a page by the menu."""
-    visit.page.get_by_role("link", name=TITLES[path], exact=True).first.click()
-    title = "A number format is a ruler" if path == "start" else TITLES[path]
-    visit.page.get_by_role("heading", level=1, name=title, exact=True).wait_for()
-    visit.settle()
-
-
-def enter(visit: Visit, path: str) -> Any:
-    """Go to a page as a person does: from the bare address by the menu."""
-    page = visit.go("")
-    if path != "start":
-        turn_to(visit, path)
-    return page
-
-
 def upload(visit: Visit, seed: int) -> None:
     stream = io.BytesIO()
     np.save(stream, np.random.default_rng(seed).standard_normal((4 + seed, 64), np.float32))
@@ -68,7 +48,7 @@ def upload(visit: Visit, seed: int) -> None:
 
 
 def test_files_change_no_control(visit: Visit) -> None:
-    page = enter(visit, "quantize")
+    page = visit.enter("Quantize")
     visit.open("One setting")
     before = {control.key: control.shown for control in controls_of(visit)}
     assert (before["quantize-fmt"], before["quantize-block"]) == ("float4_e2m1fn", "32")
@@ -88,33 +68,24 @@ def test_files_change_no_control(visit: Visit) -> None:
 
 
 def test_the_text_of_a_default_follows_the_format(visit: Visit) -> None:
-    page = enter(visit, "rounding")
+    page = visit.enter("Rounding")
     visit.open("All values and codes as a table")
-    for key, overflow in (("fmt", "default: ovf_inf"), ("saturate", "default: ovf_inf")):
+    for key in ("fmt", "saturate"):
         (control,) = (one for one in controls_of(visit) if one.key == f"rounding-{key}")
         with visit.answer():
             operate(visit, control, "", {})
         assert page.locator("[data-testid=stAlertContentError]").count() == 0
-        assert page.get_by_role("combobox", name="Overflow").input_value() == overflow
+        assert page.get_by_role("combobox", name="Overflow").input_value() == "default: ovf_inf"
     assert wrong_in(visit) == []
 
 
 def test_quick_clicks_leave_no_control_behind(visit: Visit) -> None:
     """Runs are broken off, and what they send crosses what the browser sends: the controls and the page still agree."""
-    page = enter(visit, "quantize")
+    page = visit.enter("Quantize")
     visit.open("One setting")
     for pause in (0, 60, 240):
-        for name in (
-            "NVFP4",
-            "ONNX QuantizeLinear",
-            "error",
-            "OCP MX",
-            "typed",
-            "picture",
-            "sampled",
-            "checkpoint",
-            "typed",
-        ):
+        names = "NVFP4|ONNX QuantizeLinear|error|OCP MX|typed|picture|sampled|checkpoint|typed"
+        for name in names.split("|"):
             page.evaluate(CLICK, name)  # if there is such a button now
             page.wait_for_timeout(pause)
         visit.settle()
@@ -144,7 +115,7 @@ def test_controls_say_what_the_page_computes(visit: Visit, path: str, tmp_path: 
     rng = np.random.default_rng(0)
     tensors = {name: rng.standard_normal(shape, np.float32) for name, shape in TENSORS.items()}
     texts = {**TEXTS, "quantize-folder": str(save(tmp_path / "model.safetensors", tensors))}
-    page = enter(visit, path)
+    page = visit.enter(TITLES[path])
     visit.open_all(path)
     if path == "quantize":
         visit.open("One setting")
@@ -165,6 +136,6 @@ def test_controls_say_what_the_page_computes(visit: Visit, path: str, tmp_path: 
     page.keyboard.press("Escape")
     link = link_of(visit)
     for other in ("start" if path != "start" else "anatomy", path):  # leave, and come back
-        turn_to(visit, other)
+        visit.choose_page(TITLES[other])
     assert link_of(visit) == link
     assert wrong_in(visit) == []

@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 from support.browser import Visit
 
-pytestmark = pytest.mark.slow
-
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:

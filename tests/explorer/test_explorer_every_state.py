@@ -20,8 +20,6 @@ from lowprec.explorer.shared.link import query_text, write
 
 playwright = pytest.importorskip("playwright.sync_api")
 
-pytestmark = pytest.mark.slow
-
 PROBLEMS = """() => {
     const found = [], text = element => element.innerText.trim().slice(0, 200);
     const roots = [document, ...[...document.querySelectorAll('*')].map(element => element.shadowRoot).filter(Boolean)];

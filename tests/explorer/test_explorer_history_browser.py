@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from support.browser import Visit
-
-pytestmark = pytest.mark.slow
-
-
-def bits(page: Any) -> str:
-    return "".join(page.get_by_role("switch").locator("text").all_text_contents())
 
 
 def shows(visit: Visit, code: str) -> None:
@@ -62,9 +55,7 @@ def test_a_typed_code_is_an_entry_of_its_own(visit: Visit) -> None:
     before = entries(page)
     page.get_by_role("switch").first.click()
     visit.address_has("at=0xAA")
-    box = page.get_by_role("textbox", name="Code or number")
-    box.fill("0x11")
-    box.press("Enter")
+    visit.type("Code or number", "0x11")
     visit.address_has("at=0x11")
     page.get_by_role("group", name="Codes").get_by_role("button").nth(7).click()
     visit.address_has("at=0x07")

@@ -2,58 +2,64 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.explorer_states import OF_EVERY_KIND
 from support.optional import optional
-from support.snippets import run
+from support.snippets import model_of, number, offered, run
 
+import lowprec as lp
 from lowprec import as_format, reference
 from lowprec.explorer.pages.anatomy import snippets as anatomy_snippets
+from lowprec.explorer.pages.compare import snippets as compare_snippets
+from lowprec.explorer.pages.compare.view import COMPARABLE
+from lowprec.explorer.pages.conversion import snippets as conversion_snippets
+from lowprec.explorer.pages.conversion.view import CASTABLE, bitcasting, conversion
+from lowprec.explorer.pages.quantize import snippets as quantize_snippets
+from lowprec.explorer.pages.quantize.settings import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings
+from lowprec.explorer.pages.quantize.state import Quantize
+from lowprec.explorer.pages.quantize.tensor import DISTRIBUTIONS, Tensor, sampled, typed
+from lowprec.explorer.pages.quantize.tensor_files import from_file
+from lowprec.explorer.pages.quantize.view import quantize
 from lowprec.explorer.pages.rounding import snippets as rounding_snippets
 from lowprec.explorer.pages.saturation import snippets as saturation_snippets
 from lowprec.explorer.shared.cast_options import cast_options
 from lowprec.explorer.shared.codes import anatomy
+from lowprec.explorer.shared.format_names import format_named
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
 onnx: Any = optional("onnx")
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
+OTHERS = [*(fmt for fmt in NUMERIC if fmt not in ONNX_NUMERIC), *map(format_named, OF_EVERY_KIND)]
+E2M1, E8M0, UINT8, INT4, FLOAT = (lp.as_format(enum) for enum in (23, 24, 2, 22, 1))
+DOUBLE = 11
+"""The type of what is cast, where no page says it: the widest."""
+
+Capture = pytest.CaptureFixture[str]
 
 
 def check_node(names: dict[str, Any], source: int, to: Format, opset: int = 28) -> None:
-    """Put the node into a model of that opset and let onnx check it, types inferred."""
-    node = names["node"]
-    attributes = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
-    assert (node.op_type, attributes["to"]) == ("Cast", to.onnx_enum)
-    graph = onnx.helper.make_graph(
-        [node], "g", [onnx.helper.make_tensor_value_info("x", source, [1])],
-        [onnx.helper.make_tensor_value_info("y", to.onnx_enum, [1])],
-    )  # fmt: skip
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)])
-    onnx.checker.check_model(model, full_check=True)
-    offered = names["model"]
-    onnx.checker.check_model(offered, full_check=True)
-    assert [(entry.domain, entry.version) for entry in offered.opset_import] == [("", opset)]
-    assert list(offered.graph.node) == [node]
+    """Let onnx check the Cast that is offered, and its model."""
+    attributes = {item.name: onnx.helper.get_attribute_value(item) for item in names["node"].attribute}
+    assert (names["node"].op_type, attributes["to"]) == ("Cast", to.onnx_enum)
+    assert offered(names, [names["node"]], opset) == ([source], [to.onnx_enum])
 
 
-def cast_line(out: str, value: reference.Value) -> None:
-    """Check the line that `lp.cast` printed: an array of the value, in so many digits as NumPy prints."""
-    printed = out.splitlines()[-1].strip("[] ")
-    if value.special == "nan":
-        assert "nan" in printed
-    else:
-        assert float({"True": "1", "False": "0"}.get(printed, printed)) == pytest.approx(float(value), rel=1e-4)
+def result_of(out: str) -> str:
+    """Return the code in the line of an explanation that has the result."""
+    return next(line for line in out.splitlines() if line.startswith("result")).split()[1]
 
 
 @pytest.mark.parametrize("fmt", ONNX_NUMERIC, **BY_NAME)
-def test_of_a_code(fmt: Format, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_code(fmt: Format, capsys: Capture) -> None:
     for code in (0, 1, fmt.max_code, fmt.sign_mask | 1):
         python, node = anatomy_snippets.of_code(anatomy(f"{code:#x}", fmt))
-        out = run(python, capsys)[1]
-        value = reference.decode(code, fmt)
+        out, value = run(python, capsys)[1], reference.decode(code, fmt)
         if fmt.is_float:  # float64 holds it, and prints the fewest digits that name it
             assert float(out) == float(value)
         else:
@@ -61,39 +67,41 @@ def test_of_a_code(fmt: Format, capsys: pytest.CaptureFixture[str]) -> None:
         names = run(node, capsys)[0]
         check_node(names, fmt.onnx_enum, fmt if not fmt.is_float else NUMERIC[0])
         assert names["x"].data_type == fmt.onnx_enum
-        raw = np.frombuffer(names["x"].raw_data, f"<u{fmt.storage_bits // 8}")
-        assert raw.tolist() == [code]
+        assert np.frombuffer(names["x"].raw_data, f"<u{fmt.storage_bits // 8}").tolist() == [code]
 
 
 @pytest.mark.parametrize("fmt", ONNX_NUMERIC, **BY_NAME)
 @pytest.mark.parametrize(("saturate", "opset"), [(True, 28), (False, 28), (True, 25)])
-def test_of_a_number(fmt: Format, saturate: bool, opset: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_number(fmt: Format, saturate: bool, opset: int, capsys: Capture) -> None:
     if fmt.since > opset:
         pytest.skip("the opset lacks the format")
     for x in ("17/23", "1e6", "-inf", "nan", "-0"):
         python, node = rounding_snippets.of_number(x, fmt, cast_options(saturate, "up", opset))
-        out = run(python, capsys)[1]
-        code = reference.encode(x, fmt, saturate=saturate, opset=opset)
-        result = next(line for line in out.splitlines() if line.startswith("result")).split()
-        assert result[1] == f"0x{code:0{-(-fmt.bits // 4)}x}"
-        cast_line(out, reference.decode(code, fmt))
+        out, code = run(python, capsys)[1], reference.encode(x, fmt, saturate=saturate, opset=opset)
+        assert result_of(out) == f"0x{code:0{-(-fmt.bits // 4)}x}"
+        value = float(reference.decode(code, fmt))  # NumPy prints four digits or more
+        assert number(out.splitlines()[-1]) == pytest.approx(value, rel=1e-4, nan_ok=True)
         names = run(node, capsys)[0]
-        check_node(names, onnx.TensorProto.FLOAT, fmt, opset)
+        check_node(names, DOUBLE, fmt, opset)
+        model_of([names["node"]], {"x": (onnx.TensorProto.FLOAT, [1])}, opset)
         given = {item.name: item.i for item in names["node"].attribute}
         assert given.get("saturate", int(saturate)) == int(saturate) or not fmt.is_float
 
 
-@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt not in ONNX_NUMERIC], **BY_NAME)
-def test_of_a_row_that_onnx_lacks(fmt: Format, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("fmt", OTHERS, **BY_NAME)
+def test_of_a_format_that_onnx_lacks(fmt: Format, capsys: Capture) -> None:
     python, node = anatomy_snippets.of_code(anatomy(f"{fmt.max_code:#x}", fmt))
-    assert repr(fmt.name) in python  # by its name: no call makes it
-    assert "float_format" not in python
+    if fmt in NUMERIC:
+        assert repr(fmt.name) in python  # by its name: no call makes it
+        assert "float_format" not in python
     assert float(run(python, capsys)[1]) == fmt.max
     assert node == f"None: ONNX has no number for {fmt.name}."
-    python, node = rounding_snippets.of_number("17/23", fmt, cast_options(True, "up", 25))
-    result = next(line for line in run(python, capsys)[1].splitlines() if line.startswith("result")).split()
-    assert int(result[1], 16) == reference.encode("17/23", fmt)
-    assert node == f"None: ONNX has no number for {fmt.name}."
+    for ways in ({}, {"rounding": "to_odd", "overflow": "ovf_inf"}):
+        python, node = rounding_snippets.of_number("0.3", fmt, cast_options(True, "up", 25, **ways))
+        code = reference.encode("0.3", fmt, **ways)
+        explained = python.partition("\nprint(lp.cast")[0]
+        assert result_of(run(explained, capsys)[1]) == f"{code:#0{2 + -(-fmt.bits // 4)}x}"
+        assert node == f"None: ONNX has no number for {fmt.name}."
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in ONNX_NUMERIC if fmt.bits >= 8], **BY_NAME)
@@ -106,7 +114,7 @@ def test_the_model_gives_what_the_page_shows(fmt: Format) -> None:
     assert found.view(fmt.code_dtype).tolist() == [reference.encode(3, fmt)]
 
 
-def test_a_number_that_float64_lacks_is_said_to_be_rounded(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_number_that_float64_lacks_is_said_to_be_rounded(capsys: Capture) -> None:
     fmt, options = as_format("bfloat16"), cast_options(True, "up", 28)
     for x, is_said in (("0.3", True), ("0.25", False), ("inf", False), ("-0", False), ("1/3", True)):
         assert ("# the float64 nearest to x" in rounding_snippets.of_number(x, fmt, options)[0]) == is_said
@@ -115,18 +123,143 @@ def test_a_number_that_float64_lacks_is_said_to_be_rounded(capsys: pytest.Captur
     run(python, capsys)
 
 
-def test_of_a_typed_number(capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_typed_number(capsys: Capture) -> None:
     python, node = anatomy_snippets.of_code(anatomy("0.3", "float8_e4m3fn"))
     assert "nearer to the upper neighbour" in run(python, capsys)[1]
-    check_node(run(node, capsys)[0], onnx.TensorProto.FLOAT, as_format("float8_e4m3fn"))
+    names = run(node, capsys)[0]
+    check_node(names, DOUBLE, as_format("float8_e4m3fn"))
 
 
 @pytest.mark.parametrize("opset", [19, 23, 24, 28])
-def test_of_an_opset(opset: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_an_opset(opset: int, capsys: Capture) -> None:
     python, node = saturation_snippets.of_opset(opset)
     lines = run(python, capsys)[1].splitlines()
     assert len(lines) == 8
     fnuz = next(line for line in lines if line.startswith("float8_e4m3fnuz True"))
     infinite = "128 128" if opset < 24 else "127 255"
     assert fnuz.endswith(f"[  0   0 128 128 {infinite} 127 255]")
-    check_node(run(node, capsys)[0], onnx.TensorProto.FLOAT, as_format("float8_e4m3fn"), opset)
+    names = run(node, capsys)[0]
+    check_node(names, DOUBLE, as_format("float8_e4m3fn"), opset)
+
+
+@pytest.mark.parametrize(("saturate", "mode", "opset"), [(True, "up", 28), (False, "nearest", 28), (False, "up", 23)])
+def test_of_a_comparison(saturate: bool, mode: str, opset: int, capsys: Capture) -> None:
+    options = cast_options(saturate, mode, opset)
+    formats = [fmt for fmt in COMPARABLE if fmt.since is not None and fmt.since <= opset]
+    python, onnx_text = compare_snippets.of_comparison("-17/23", formats, options)
+    printed = run(python, capsys)[1].splitlines()
+    codes = [int(line.split()[1], 16) for line in printed if line.startswith("result")]
+    assert codes == [reference.encode("-17/23", fmt, **options) for fmt in formats]
+    values = [float(reference.decode(code, fmt)) for code, fmt in zip(codes, formats, strict=True)]
+    assert [number(line) for line in printed if line.startswith("[")] == pytest.approx(values, rel=1e-4)
+    names = run(onnx_text, capsys)[0]
+    assert offered(names, names["nodes"], opset)[1] == [fmt.onnx_enum for fmt in formats]
+
+
+@pytest.mark.one_in(5)
+@pytest.mark.parametrize("target", [fmt for fmt in CASTABLE if fmt.onnx_enum is not None], **BY_NAME)
+def test_of_a_conversion(target: Format, capsys: Capture) -> None:
+    for source in (FLOAT, target, INT4):
+        for saturate in (True, False):
+            options = cast_options(saturate, "down", 28)
+            found, read = conversion(3, source, target, **options), bitcasting(3, source, target)
+            python, onnx_text = conversion_snippets.of_conversion(found, options, read)
+            first, cast, *second = run(python, capsys)[1].splitlines()
+            assert re.findall("0x[0-9a-f]+", first) == [hex(found.result)]
+            exact, value = float(reference.decode(found.result, target)), number(cast)
+            close = value == pytest.approx(exact, rel=1e-4, nan_ok=True)  # NumPy prints few digits of float64
+            assert close or reference.encode(value, target) == found.result  # and of float16 one that names it
+            assert len(second) == (source.bits == target.bits)
+            names = run(onnx_text, capsys)[0]
+            assert offered(names, [names["node"]], 28) == ([source.onnx_enum], [target.onnx_enum])
+            assert ("bits" in names) == (source.bits == target.bits != 6)
+            if "bits" in names:
+                model = model_of([names["bits"]], {"x": (source.onnx_enum, [1])})
+                assert model.graph.output[0].type.tensor_type.elem_type == target.onnx_enum
+
+
+# ---- Quantize
+
+
+def same(text: str, tensor: Tensor, settings: Settings, capsys: Capture) -> tuple[dict[str, Any], str]:
+    """Compare what a recipe makes with what the page shows."""
+    names, out = run(text, capsys)
+    found = quantize(tensor.values, settings)
+    assert names["x"].tobytes() == tensor.values.tobytes()
+    assert names["scale"].shape == found.scale.shape
+    assert np.array_equal(lp.cast(names["scale"], "float64"), found.scale)
+    assert np.asarray(names["y"]).view(settings.fmt.code_dtype).tolist() == found.codes.tolist()
+    assert np.array_equal(names["back"].astype(np.float64), found.dequantized, equal_nan=True)
+    return names, out
+
+
+@pytest.mark.one_in(7)
+@pytest.mark.parametrize("fmt", TARGETS, **BY_NAME)
+@pytest.mark.parametrize("per", GRANULARITIES)
+@pytest.mark.parametrize("scale", SCALE_FORMATS, **BY_NAME)
+@pytest.mark.parametrize("asymmetric", [False, True])
+def test_of_a_quantization(fmt: Format, per: str, scale: Format, asymmetric: bool, capsys: Capture) -> None:
+    state, tensor = Quantize(origin="sampled", rows=4, columns=10, seed=3), sampled("normal", 4, 10, 3)
+    settings = Settings(fmt, per, -1, 4, scale, asymmetric, "nearest", False)
+    python, onnx_text = quantize_snippets.of_quantization(state, tensor, settings)
+    names, out = same(python, tensor, settings, capsys)
+    assert float(out) == quantize(tensor.values, settings).max_abs_error
+    shape = list(names["scale"].shape)
+    inputs = {"x": (onnx.TensorProto.FLOAT, [4, 10]), "scale": (scale.onnx_enum, shape)}
+    if settings.has_zero_point:
+        inputs["zero_point"] = (fmt.onnx_enum, shape)
+    names = run(onnx_text, capsys)[0]
+    assert names["opset"].version == settings.opset
+    found = {one.name: one.type.tensor_type.elem_type for one in model_of(names["nodes"], inputs).graph.output}
+    assert found == {"y": fmt.onnx_enum, "back": FLOAT.onnx_enum if scale is E8M0 else scale.onnx_enum}
+
+
+@pytest.mark.parametrize("fmt", [E2M1, UINT8], **BY_NAME)
+def test_the_scale_of_a_block_of_zeros(fmt: Format, capsys: Capture) -> None:
+    """OCP MX: the exponent is the smallest one, 2**-127, code 00."""
+    text, settings = "0 0 0 0; 1 2 3 4", Settings(fmt, "block", -1, 4, E8M0)
+    python = quantize_snippets.of_quantization(Quantize(origin="typed", x=text), typed(text), settings)[0]
+    assert lp.cast(same(python, typed(text), settings, capsys)[0]["scale"], "float64")[0, 0] == 2.0**-127
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_of_a_sampled_tensor(distribution: str, capsys: Capture) -> None:
+    state = Quantize(origin="sampled", distribution=distribution, rows=20, columns=30, seed=5, spread=0.3)
+    tensor, settings = sampled(distribution, 20, 30, 5, 0.3), Settings(E2M1)
+    same(quantize_snippets.of_quantization(state, tensor, settings)[0], tensor, settings, capsys)
+
+
+@pytest.mark.parametrize("text", ["0.1", "1 2; 3 1/3", "nan inf -inf -0 1e-45 3.4e38"])
+@pytest.mark.parametrize("settings", [Settings(E2M1), Settings(UINT8, asymmetric=True), Settings(INT4, "axis", 0)])
+def test_of_a_typed_tensor(text: str, settings: Settings, capsys: Capture) -> None:
+    python = quantize_snippets.of_quantization(Quantize(origin="typed", x=text), typed(text), settings)[0]
+    same(python.partition("error =")[0], typed(text), settings, capsys)
+
+
+@pytest.mark.parametrize(
+    "kind", ["npy", "safetensors", *("float4_e2m1fn", "float6_e3m2fn", "float8_e4m3fn", "bfloat16")]
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64, np.int8])
+def test_of_a_file(dtype: Any, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    """As NumPy, safetensors, or `convert` wrote it."""
+    monkeypatch.chdir(tmp_path)
+    values, name = np.arange(-6, 6).reshape(3, 4).astype(dtype), "file.npy" if kind == "npy" else "file.safetensors"
+    np.save("file.npy", values)
+    if kind != "npy":
+        pytest.importorskip("safetensors.numpy").save_file({"it's": values, "b": values}, "file.safetensors")
+        if kind != "safetensors":
+            if dtype is np.int8:
+                return  # no floats to convert
+            Path("file.safetensors").rename("source.safetensors")
+            lp.convert("source.safetensors", "file.safetensors", to=kind)
+    tensor, settings = (
+        from_file(name, Path(name).read_bytes(), "" if kind == "npy" else "it's"),
+        Settings(INT4, "axis", 1),
+    )
+    assert tensor.stored is lp.as_format(np.dtype(dtype) if kind in ("npy", "safetensors") else kind)
+    python = quantize_snippets.of_quantization(Quantize(origin="file"), tensor, settings)[0]
+    same(python, tensor, settings, capsys)
+
+
+def test_a_tensor_needs_no_name() -> None:
+    assert Tensor(np.zeros(1, np.float32)).format is FLOAT

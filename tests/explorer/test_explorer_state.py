@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ pytest.importorskip("jinja2")
 import jinja2
 from hypothesis import given
 from hypothesis import strategies as st
+from support.explorer_states import STATES as SHOWN
 
 from lowprec import explorer
 from lowprec.explorer import pages
@@ -45,6 +45,16 @@ def test_every_page_has_a_state_and_a_script() -> None:
 def test_the_default_comes_back(cls: type) -> None:
     assert link.read(cls, {}) == (cls(), ())
     assert link.read(cls, link.write(cls())) == (cls(), ())
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_state_comes_back(name: str) -> None:
+    for state in SHOWN[name]():
+        assert link.read(type(state), link.write(state)) == (state, ())
+
+
+def test_every_page_has_states_to_look_at() -> None:
+    assert {name.partition("_")[0] for name in SHOWN} == set(pages.STATES)
 
 
 @given(query=st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=8), TEXTS, max_size=6))
@@ -143,13 +153,6 @@ def sources() -> list[Path]:
     return found
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(FOLDER)))
-def test_every_file_says_its_job(path: Path) -> None:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    first = {".py": '"""', ".js": "// ", ".css": "/* ", ".j2": "{# "}
-    assert lines[0].startswith(first.get(path.suffix, "<"))
-
-
 def imports(path: Path) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -181,24 +184,6 @@ def test_nothing_is_fetched_and_no_text_becomes_markup() -> None:
             assert "http" not in text, path.name
             assert "innerHTML" not in text, path.name
             assert not re.search(r"\|\s*safe|autoescape", text), path.name
-
-
-def test_every_file_is_installed() -> None:
-    root = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").exists())
-    setuptools = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
-    explorer = root / "explorer"
-    roots = {"lowprec.explorer": explorer}  # package -> its folder
-    folders = [path.parent for path in explorer.rglob("*/__init__.py") if path.parent != explorer]
-    roots |= {".".join(("lowprec.explorer", *path.relative_to(explorer).parts)): path for path in folders}
-    assert {name for name in setuptools["packages"] if name.startswith("lowprec.explorer")} == set(roots)
-    installed = {
-        path
-        for name, root in roots.items()
-        for pattern in ("*.py", *setuptools["package-data"].get(name, []))
-        for path in root.glob(pattern)
-    }
-    files = {path for path in explorer.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    assert files == installed
 
 
 def test_html_and_css_are_files_of_their_own() -> None:

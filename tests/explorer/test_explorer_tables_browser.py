@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,8 +16,6 @@ from lowprec.explorer.pages.start.examples import EXAMPLES
 pytest.importorskip("streamlit")
 
 from lowprec.explorer.pages.quantize.page import LABELS
-
-pytestmark = pytest.mark.slow
 
 TABLES = """() => [...document.querySelectorAll('table')].filter(table => table.offsetWidth).map(table => {
     let frame = table;
@@ -39,6 +37,10 @@ TABLES = """() => [...document.querySelectorAll('table')].filter(table => table.
 """Of each table that is shown: the frame that holds it, where both end, before and after it is scrolled to its end."""
 
 
+PARTS = 3
+"""Tests to which the places are dealt out, for several processes."""
+
+
 @pytest.fixture(scope="module")
 def scrolling(browser: Any) -> Iterator[Any]:
     """Give a browser that shows scroll bars, which a headless one hides."""
@@ -49,34 +51,27 @@ def scrolling(browser: Any) -> Iterator[Any]:
     chromium.close()
 
 
-def entered(visit: Visit) -> Iterator[str]:
+def entered(visit: Visit, part: int) -> Iterator[str]:
     """Enter pages, their switches of sections, and examples, each by clicks from the bare address."""
     page = visit.go("")
     titles = {page.path: page.title for page in PAGES}
     switches = {"Arithmetic": ["One operation"], "Quantize": [label for label, _ in LABELS.values()]}
-    for title, example in shared([*((title, None) for title in titles.values()), *((None, one) for one in EXAMPLES)]):
+    places = [*((title, None) for title in titles.values()), *((None, one) for one in EXAMPLES)]
+    for title, example in shared(places)[part::PARTS]:
         if example is None:
-            opened(visit, title, page.get_by_role("link", name=title, exact=True).first.click)
+            visit.choose_page(title)
             yield title
             for name in switches.get(title, []):
-                kind = (
-                    page.get_by_text(name, exact=True) if title == "Quantize" else page.get_by_role("radio", name=name)
-                )
-                kind.click()
+                is_text = title == "Quantize"
+                (page.get_by_text(name, exact=True) if is_text else page.get_by_role("radio", name=name)).click()
                 visit.settle()
                 yield f"{title}, {name}"
         else:
             if "/start" not in page.url:
-                opened(visit, "Start", page.get_by_role("link", name="Start", exact=True).first.click)
-            opened(visit, titles[example.path], page.get_by_role("link", name=example.title).click)
+                visit.choose_page("Start")
+            page.get_by_role("link", name=example.title).click()
+            visit.arrive(titles[example.path])
             yield f"example {example.key}"
-
-
-def opened(visit: Visit, title: str, click: Callable[[], None]) -> None:
-    click()
-    heading = "A number format is a ruler" if title == "Start" else title
-    visit.page.get_by_role("heading", level=1, name=heading, exact=True).wait_for()
-    visit.settle()
 
 
 WITHOUT_TABLES = {
@@ -108,7 +103,8 @@ def check_phone(table: dict[str, Any], where: str) -> None:
         assert table["thumb"] == "rgb(195, 198, 208)", (where, table)  # not only under the pointer
 
 
-def test_no_table_is_cut(scrolling: Any, address: str) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_table_is_cut(scrolling: Any, address: str, part: int) -> None:
     """Every place is entered once and looked at in both widths; with LOWPREC_SHARE=today a fifth of the places."""
     visit = Visit(scrolling, address)
     page = visit.page
@@ -116,7 +112,7 @@ def test_no_table_is_cut(scrolling: Any, address: str) -> None:
     closed = page.locator("[data-testid=stExpander] details:not([open]) > summary").filter(has_not_text=NO_TABLES)
     tables: dict[str, int] = {}
     scrolled: dict[str, set[str]] = {}
-    for where in entered(visit):
+    for where in entered(visit, part):
         for _ in range(closed.count()):
             closed.first.click()
         visit.settle()
@@ -146,18 +142,13 @@ def test_wide_codes_are_wrapped_and_not_cut(scrolling: Any, address: str) -> Non
     """Codes of 64 bits in both halves of Cast & BitCast, chosen in its lists."""
     visit = Visit(scrolling, address)
     visit.page.set_viewport_size({"width": 1280, "height": 900})
-    page = visit.go("")
-    opened(visit, "Cast & BitCast", page.get_by_role("link", name="Cast & BitCast", exact=True).first.click)
-    page.get_by_role("textbox", name="Code or number").fill("0.3")
-    page.get_by_role("textbox", name="Code or number").press("Enter")
+    page = visit.enter("Cast & BitCast")
+    visit.type("Code or number", "0.3")
     for label, name in (("From", "float64"), ("Through", "float32"), ("To", "float64")):
-        box = page.get_by_role("combobox", name=label, exact=True)
-        box.fill(name)
-        box.press("Enter")
+        visit.type(label, name, "combobox")
         visit.address_has(name)
     tables = page.evaluate(TABLES)
     assert {"Readings", "Neighbours in float64 of the float32 value"} <= {table["name"] for table in tables}
     for table in tables:
-        assert not table["scrolls"], table
-        assert table["cut"] == 0, table
+        check_wide(table, "64 bits")
     visit.context.close()

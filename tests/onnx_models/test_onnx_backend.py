@@ -105,17 +105,13 @@ def test_devices() -> None:
 
 @pytest.mark.parametrize(
     ("inputs", "message"),
-    [
-        ([], "`inputs` must hold 1 arrays, for x; got 0"),
-        ([X, X], "`inputs` must hold 1 arrays, for x; got 2"),
-        (X, "`inputs` must hold 1 arrays, for x; got ndarray"),
-        ({"w": X}, "`inputs` must hold an array for 'x'"),
-        ({"x": X, "v": X}, "`inputs` must be named as the graph's inputs are; got 'v'"),
-        ([X.astype(np.float64)], "input 'x' must be an array of FLOAT; got float64"),
-        ([X.tolist()], "input 'x' must be an array of FLOAT; got list"),
-        ([np.zeros(1, np.longdouble)], "input 'x' must be an array of FLOAT; got (float128|longdouble)"),
-    ],
-)
+    [([], "`inputs` must hold 1 arrays, for x; got 0"), ([X, X], "`inputs` must hold 1 arrays, for x; got 2"),
+     (X, "`inputs` must hold 1 arrays, for x; got ndarray"), ({"w": X}, "`inputs` must hold an array for 'x'"),
+     ({"x": X, "v": X}, "`inputs` must be named as the graph's inputs are; got 'v'"),
+     ([X.astype(np.float64)], "input 'x' must be an array of FLOAT; got float64"),
+     ([X.tolist()], "input 'x' must be an array of FLOAT; got list"),
+     ([np.zeros(1, np.longdouble)], "input 'x' must be an array of FLOAT; got (float128|longdouble)")],
+)  # fmt: skip
 def test_wrong_inputs(inputs: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Backend.run_model(MODEL, inputs)

@@ -145,6 +145,40 @@ class Visit:
         self.page.evaluate(TURN, path)
         self.page.wait_for_function(DRAWN, arg=path)
 
+    def arrive(self, title: str) -> None:
+        """Wait until the page of a title is there."""
+        heading = "A number format is a ruler" if title == "Start" else title
+        self.page.get_by_role("heading", level=1, name=heading, exact=True).wait_for()
+        self.settle()
+
+    def choose_page(self, title: str) -> None:
+        """Choose a page in the menu."""
+        self.page.get_by_role("link", name=title, exact=True).first.click()
+        self.arrive(title)
+
+    def enter(self, title: str) -> Any:
+        """Open the bare address and choose a page in the menu, as a person does."""
+        self.go("")
+        self.choose_page(title)
+        return self.page
+
+    def type(self, label: str, text: str, role: str = "textbox", *, exact: bool = True) -> None:
+        """Type a text into the box of a label, or into its list."""
+        box = self.page.get_by_role(role, name=label, exact=exact)
+        box.evaluate("box => box.scrollIntoView({ block: 'center', behavior: 'instant' })")  # a scroll closes a list
+        box.fill(text)
+        box.press("Enter")
+
+    def bits(self) -> str:
+        """Return the bits that are drawn as switches."""
+        self.page.get_by_role("switch").first.wait_for()
+        return "".join(self.page.get_by_role("switch").locator("text").all_text_contents())
+
+    def width_is_kept(self) -> bool:
+        """Whether no part of the page is wider than the screen."""
+        widest = "Math.max(...['html', '[data-testid=stMain]'].map(name => document.querySelector(name).scrollWidth))"
+        return bool(self.page.evaluate(widest) <= self.page.viewport_size["width"])
+
     def settle(self) -> None:
         """Wait until the page has been at rest for a while."""
         self.page.wait_for_function(STILL, arg=time.monotonic())

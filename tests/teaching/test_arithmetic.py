@@ -51,11 +51,9 @@ def test_nearest_even_is_numpys(name: str, operation: str) -> None:
 
 
 EXACT = {
-    "add": lambda a, b: a + b,
-    "subtract": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
+    "add": lambda a, b: a + b, "subtract": lambda a, b: a - b, "multiply": lambda a, b: a * b,
     "divide": lambda a, b: a / b,
-}
+}  # fmt: skip
 
 
 def by_search(number: Fraction, values: list[Fraction], rounding: str) -> Fraction:
@@ -70,15 +68,10 @@ def by_search(number: Fraction, values: list[Fraction], rounding: str) -> Fracti
     side = (number - low) - (high - number)
     nearest = low if side < 0 else high if side > 0 else None
     return {
-        "nearest_even": even if nearest is None else nearest,
-        "nearest_away": far if nearest is None else nearest,
-        "nearest_zero": near if nearest is None else nearest,
-        "toward_zero": near,
-        "away_from_zero": far,
-        "toward_positive": high,
-        "toward_negative": low,
-        "to_odd": odd,
-    }[rounding]
+        "nearest_even": even if nearest is None else nearest, "nearest_away": far if nearest is None else nearest,
+        "nearest_zero": near if nearest is None else nearest, "toward_zero": near, "away_from_zero": far,
+        "toward_positive": high, "toward_negative": low, "to_odd": odd,
+    }[rounding]  # fmt: skip
 
 
 @pytest.mark.one_in(3)

@@ -111,13 +111,8 @@ def test_what_becomes_of_special_values():
     found = values_held("float8_e5m2", "float8_e4m3fnuz")  # which has one NaN alone
     assert (found.zero, found.negative_zero, found.inf, found.nan) == (True, False, False, True)
     assert [found.holds(code) for code in (0x00, 0x80, 0x7C, 0xFC, 0x7D, 0xFF)] == [
-        True,
-        False,
-        False,
-        False,
-        True,
-        True,
-    ]
+        True, False, False, False, True, True,
+    ]  # fmt: skip
     found = values_held("float4_e2m1fn", "float8_e8m0fnu")  # without zero
     assert (found.zero, found.negative_zero, found.inf, found.nan) == (False, False, None, None)
     assert [found.holds(code) for code in range(16)] == [False, True, True, False, True, False, True, False] + [

@@ -8,6 +8,7 @@ from lowprec.spec.custom_formats import why_not_converted
 from lowprec.spec.operator_versions import NEWEST
 
 from ...shared.codes import Anatomy
+from ...shared.numbers import input_text
 from ...shared.snippet_text import (
     NUMPY,
     WIDEST,
@@ -27,7 +28,8 @@ def of_code(anatomy: Anatomy) -> Snippets:
     fmt, why_not = anatomy.format, why_no_node(anatomy.format)
     if anatomy.typed is not None:
         attributes: dict[str, Any] = {"saturate": 1} if takes_saturate(fmt) else {}
-        return python_explain(str(anatomy.typed), fmt), why_not or onnx_node("Cast", opset=NEWEST, to=fmt, **attributes)
+        node = why_not or onnx_node("Cast", opset=NEWEST, to=fmt, **attributes)
+        return python_explain(input_text(anatomy.typed), fmt), node
     to = WIDEST if fmt.is_float else fmt
     lines, texts = made_formats(fmt=fmt)
     if why_not_converted(fmt):

@@ -155,7 +155,7 @@ def show(page: Controls[Describe]) -> None:
         lambda: [evidence.evidence("1", fmt, {}), evidence.of_code(decode(numbers.place("1", fmt).code, fmt), fmt)],
         lambda: evidence.check_both_ways(fmt),
     )
-    number = numbers.exact_text(shown)
+    number = numbers.input_text(shown)
     layout.copy_section(page, "describe", *snippets.of_description(fmt, number, view.same_codes(fmt)))
 
 

@@ -20,7 +20,7 @@ from ...shared.codes import losses_of
 from ...shared.controls import Controls
 from ...shared.format_facts import range_end
 from ...shared.format_names import format_named, is_described
-from ...shared.numbers import digits_of, short
+from ...shared.numbers import digits_of, input_text, short
 from ...shared.page import FORMAT_NAMES, OPSETS
 from . import picture as pictures
 from . import snippets, view
@@ -65,7 +65,7 @@ def show(page: Controls[Rounding]) -> None:
     _tables(page, rounding, fmt)
     cast = cast_options(state.saturate, ROUND_MODES[0], state.opset, state.rounding, _overflow(state))
     layout.evidence_section(lambda: [evidence.evidence(explanation.x, fmt, cast)], lambda: [evidence.check(fmt, cast)])
-    layout.copy_section(page, "rounding", *snippets.of_number(str(explanation.x), fmt, cast))
+    layout.copy_section(page, "rounding", *snippets.of_number(input_text(explanation.x), fmt, cast))
 
 
 def _result(explanation: Explanation) -> str:
@@ -146,7 +146,7 @@ def _number_line(page: Controls[Rounding], explanation: Explanation, fmt: Format
     """Show the values around the number, and the distances of neighbours, as charts."""
     state = page.state
     st.segmented_control("Draw", LINES, required=True, **page.bind("line"))
-    line = view.line(fmt, str(explanation.x), explanation.code, state.line)
+    line = view.line(fmt, input_text(explanation.x), explanation.code, state.line)
     if not line.is_complete:
         st.caption("The values around x: the format has too many to show them all.")
     description = "The values of the format and x among them"

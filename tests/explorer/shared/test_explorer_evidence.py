@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -65,15 +66,10 @@ def test_the_rule_that_decides(x: str, target: str, options: dict[str, object], 
 
 @pytest.mark.parametrize(
     ("source", "target", "x", "rule"),
-    [
-        ("float8_e4m3fn", "float64", "0.5", "wide exact"),
-        ("float32", "float8_e4m3fn", "0.5", "float8 nearest"),
-        ("int64", "bfloat16", str(2**62 + 2**54 + 1), "wide once"),
-        ("int32", "int4", "17", "narrow low bits"),
-        ("int8", "int8", "3", "same"),
-        ("float8_e5m2", "float8_e5m2", "inf", "same saturate"),
-    ],
-)
+    [("float8_e4m3fn", "float64", "0.5", "wide exact"), ("float32", "float8_e4m3fn", "0.5", "float8 nearest"),
+     ("int64", "bfloat16", str(2**62 + 2**54 + 1), "wide once"), ("int32", "int4", "17", "narrow low bits"),
+     ("int8", "int8", "3", "same"), ("float8_e5m2", "float8_e5m2", "inf", "same saturate")],
+)  # fmt: skip
 def test_the_source_matters(source: str, target: str, x: str, rule: str) -> None:
     assert rule_of_cast(x, target, source) == rule
 
@@ -148,23 +144,49 @@ def test_the_page_says_the_kept_counts_and_checks_them() -> None:
     assert texts(test).count("65,536 inputs, 0 differ") == 2
 
 
-@pytest.mark.parametrize(
-    ("name", "query", "shown"),
-    [
-        ("anatomy", {"at": "0x2a"}, "float8_e4m3fn → float64: <strong>256 inputs, 0 differ"),
-        ("anatomy", {"at": "0.3"}, "bfloat16 → float8_e4m3fn: <strong>65,536 inputs, 0 differ"),
-        ("compare", {"fmts": "int4,binary8p3se"}, "bfloat16 → binary8p3se: <strong>65,536 inputs, 0 differ"),
-        ("conversion", {"source": "int8", "at": "3"}, "int8 → float8_e4m3fn: <strong>256 inputs, 0 differ"),
-        ("saturation", {"opset": "23"}, "bfloat16 → float8_e5m2fnuz, saturate = 0: <strong>65,536 inputs, 0 differ"),
-    ],
-)
-def test_every_page_checks(name: str, query: dict[str, str], shown: str) -> None:
-    test = healthy(page(name, "evidence", **query))
-    healthy(next(button for button in test.button if button.label == "Check now").click().run())
-    assert shown in texts(test)
-
-
 def test_a_format_beyond_the_table_says_so() -> None:
-    assert "have no rule for this" in texts(healthy(page("rounding", "evidence", fmt="binary8p3se")))
     assert view.evidence("0.3", format_named("binary8p3se"), {}) is None
     assert view.run().version == lp.__version__
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "shown"),
+    [("quantize", {"show": "result", "fmt": "int8"}, "float32 → int8, this tensor: <strong>240 inputs, 0 differ"),
+     ("quantize", {"show": "block", "scheme": "mx"}, "→ float8_e8m0fnu, scales: <strong>12 inputs, 0 differ"),
+     ("errors", {"fmts": "float8_e4m3fn"}, "bfloat16 → float8_e4m3fn: <strong>65,536 inputs, 0 differ"),
+     ("errors", {"fmts": "float8_e4m3fn", "roundings": "stochastic_a"}, "no single result to compare with"),
+     ("describe", {"fmt": "e4m3"}, "bfloat16 → e4m3: <strong>65,536 inputs, 0 differ"),
+     ("describe", {"fmt": "e4m3"}, "e4m3 → float64: <strong>256 inputs, 0 differ"),
+     ("describe", {"fmt": "tf32"}, "which has 19 bits, more than 16"),
+     ("anatomy", {"at": "0x2a"}, "float8_e4m3fn → float64: <strong>256 inputs, 0 differ"),
+     ("anatomy", {"at": "0.3"}, "bfloat16 → float8_e4m3fn: <strong>65,536 inputs, 0 differ"),
+     ("compare", {"fmts": "int4,binary8p3se"}, "bfloat16 → binary8p3se: <strong>65,536 inputs, 0 differ"),
+     ("conversion", {"source": "int8", "at": "3"}, "int8 → float8_e4m3fn: <strong>256 inputs, 0 differ"),
+     ("saturation", {"opset": "23"}, "bfloat16 → float8_e5m2fnuz, saturate = 0: <strong>65,536 inputs, 0 differ")],
+)  # fmt: skip
+def test_every_page_checks(name: str, query: dict[str, str], shown: str) -> None:
+    more = {"origin": "sampled", "rows": "6", "columns": "40"} if name == "quantize" else {}
+    test = healthy(page(name, "evidence", **query, **more))
+    before = texts(test).count(shown)
+    healthy(next(one for one in test.button if one.label == "Check now").click().run())
+    assert texts(test).count(shown) > before
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "shown"),
+    [("errors", {"fmts": "float8_e4m3fn", "high": "1000"}, "saturate=1: the largest value"),  # the end overflows
+     ("errors", {"fmts": "float8_e4m3fn", "roundings": "stochastic_a"}, "stochastic_a: floor"),
+     ("describe", {"fmt": "float8_e5m2"}, "inputs tried"),
+     ("rounding", {"fmt": "binary8p3se"}, "have no rule for this")],
+)  # fmt: skip
+def test_what_the_evidence_says(name: str, query: dict[str, str], shown: str) -> None:
+    assert shown in texts(healthy(page(name, "evidence", **query)))
+
+
+@pytest.mark.parametrize("show", ["sum", "operation"])
+def test_arithmetic_names_tests_that_exist(show: str) -> None:
+    shown = texts(healthy(page("arithmetic", show=show)))
+    name = "tests/teaching/test_accumulation.py" if show == "sum" else "tests/teaching/test_arithmetic.py"
+    assert name in shown
+    text = Path(__file__).parents[3].joinpath(name).read_text()
+    assert "import numpy as np" in text

@@ -9,14 +9,17 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from support.explorer_states import OF_EVERY_KIND
 
 from lowprec import reference
 from lowprec.explorer.pages.anatomy import view
 from lowprec.explorer.shared import codes, numbers
+from lowprec.explorer.shared.format_names import format_named
 from lowprec.spec.formats import NUMERIC, Format, Kind
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
-SMALL = [fmt for fmt in NUMERIC if fmt.bits <= 8]
+FORMATS = [*NUMERIC, *map(format_named, OF_EVERY_KIND)]
+SMALL = [fmt for fmt in FORMATS if fmt.bits <= 8]
 
 
 def some_codes(fmt: Format) -> list[int]:
@@ -29,7 +32,7 @@ def some_codes(fmt: Format) -> list[int]:
     return sorted({code & fmt.code_mask for code in edges} | {chance.getrandbits(fmt.bits) for _ in range(200)})
 
 
-@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+@pytest.mark.parametrize("fmt", FORMATS, **BY_NAME)
 def test_fields_are_the_bits(fmt: Format) -> None:
     for code in some_codes(fmt):
         found = codes.anatomy(f"{code:#x}", fmt)
@@ -54,13 +57,11 @@ def evaluated(parts: tuple[codes.Part, ...]) -> Fraction:
             raised = part.is_exponent
         text += part.text
     text = (text + ")" * raised).replace("−", "-").replace("×", "*")
-    number = eval(
-        text.replace("2**(", "F(2)**(").replace("(-1)**(", "F(-1)**(").replace("/", "*F(1)/"), {"F": Fraction}
-    )
-    return Fraction(number)
+    text = text.replace("2**(", "F(2)**(").replace("(-1)**(", "F(-1)**(").replace("/", "*F(1)/")
+    return Fraction(eval(text, {"F": Fraction}))
 
 
-@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.kind is not Kind.BOOL], **BY_NAME)
+@pytest.mark.parametrize("fmt", [fmt for fmt in FORMATS if fmt.kind is not Kind.BOOL], **BY_NAME)
 def test_the_formula_is_the_value(fmt: Format) -> None:
     for code in some_codes(fmt):
         found = codes.anatomy(f"{code:#x}", fmt)
@@ -72,30 +73,13 @@ def test_the_formula_is_the_value(fmt: Format) -> None:
 
 @pytest.mark.parametrize("fmt", SMALL, **BY_NAME)
 def test_neighbours_are_the_next_values(fmt: Format) -> None:
-    values = [reference.decode(code, fmt) for code in range(2 if fmt.kind is Kind.BOOL else 1 << fmt.bits)]
-    finite = sorted({value.number for value in values if not value.special})
-    for code, value in enumerate(values):
-        below, above = codes.neighbours(code, fmt)
-        if value.special == "nan":
-            assert below is above is None
-            continue
-        if value.special == "inf":
-            inner, outer = (above, below) if value.negative else (below, above)
-            assert outer is None
-            assert inner is not None
-            assert inner.value.number == (finite[0] if value.negative else finite[-1])
-            assert inner.distance is None
-            continue
-        place = finite.index(value.number)
-        for near, number in ((below, place - 1), (above, place + 1)):
-            if 0 <= number < len(finite):
-                assert near is not None
-                assert near.value == reference.decode(near.code, fmt)
-                assert near.value.number == finite[number]
-                assert near.distance == abs(finite[number] - value.number)
-            elif near is not None:
-                assert near.value.special == "inf"
-                assert near.distance is None
+    for code in range(2 if fmt.kind is Kind.BOOL else 1 << fmt.bits):
+        found, here = codes.neighbours(code, fmt), reference.decode(code, fmt)
+        assert tuple(near and near.code for near in found) == reference.neighbours(code, fmt)
+        for near in filter(None, found):
+            assert near.value == reference.decode(near.code, fmt)
+            is_far = here.special or near.value.special
+            assert near.distance == (None if is_far else abs(near.value.number - here.number))
 
 
 def test_minus_zero_and_fnuz() -> None:
@@ -154,10 +138,7 @@ def test_short_texts_say_when_they_are_not_exact(fmt: Format) -> None:
             continue
         for room, digits in ((8, 4), (14, 6), (26, 17)):
             about, number = read_short(numbers.short(value, room, digits))
-            assert (
-                about == (number != value.number) or about
-            )  # a shortened text may happen to be exact, never the reverse
-            assert about or number == value.number
+            assert about or number == value.number  # a shortened text may happen to be exact, never the reverse
             assert abs(number - value.number) <= abs(value.number) / 2  # one digit at the least
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import re
 from fractions import Fraction
@@ -11,23 +10,20 @@ from typing import Any
 
 import pytest
 from support.explorer_pages import asked, copied, healthy, page, pictures, texts
-from support.explorer_states.conversion import chains
-from support.optional import optional
+from support.explorer_states import chains
+from support.snippets import offered, run
 
 import lowprec as lp
 from lowprec import reference
 from lowprec.explorer.pages.conversion.chain_view import chain_of, direct_route, route, witness_text
 from lowprec.explorer.pages.conversion.packing_view import packing, packing_sentence
 from lowprec.explorer.pages.conversion.picture import chain_rows
-from lowprec.explorer.pages.conversion.state import Conversion
 from lowprec.explorer.shared.cast_options import cast_options
 from lowprec.explorer.shared.format_names import format_named
-from lowprec.explorer.shared.link import read, write
+from lowprec.explorer.shared.link import write
 from lowprec.explorer.shared.page import FORMAT_NAMES
 from lowprec.explorer.shared.svg import Drawing, text_width
 from lowprec.spec.formats import INT4, NUMERIC, UINT2
-
-onnx: Any = optional("onnx")
 
 OPTIONS = cast_options(True, "up", 28)
 WITNESS = {"source": "float64", "via": "float32", "target": "bfloat16", "at": "1.0039063"}
@@ -38,20 +34,13 @@ def chain(source: str, at: object, *names: str, **options: Any) -> Any:
     return chain_of(reference.encode(at, fmt), fmt, [lp.as_format(name) for name in names], **(options or OPTIONS))
 
 
-def test_why_float64_to_bfloat16_through_float32_differs() -> None:
-    shown = texts(healthy(page("conversion", **WITNESS)))
-    assert (
+def test_the_picture_has_every_number_at_its_place() -> None:
+    found = chain("float64", 1.0039063, "float32", "bfloat16")
+    assert found.sentence == (
         "Through float32 the result is 1 (0x3F80), directly 1.0078125 (0x3F81): "
         "float32 rounds x to 1.00390625, the midpoint of two bfloat16 values, and the tie goes to the even code."
-    ) in shown
-    # by the definition: x lies above 257/256, by less than half a step of float32
-    x = Fraction(1.0039063)
-    assert 0 < x - Fraction(257, 256) < Fraction(1, 2**24)
-    assert (reference.encode(Fraction(257, 256), "bfloat16"), reference.encode(x, "bfloat16")) == (0x3F80, 0x3F81)
-
-
-def test_the_picture_has_every_number_at_its_place() -> None:
-    picture = chain("float64", 1.0039063, "float32", "bfloat16").picture
+    )
+    picture = found.picture
     above, below = picture.above, picture.below
     x, tie = Fraction(1.0039063), Fraction(257, 256)
     assert [(tick.value.number, tick.names) for tick in above.ticks] == [
@@ -93,11 +82,8 @@ def test_chains_of_every_format_end_where_the_kernels_do(between: str) -> None:
 
 def test_the_step_that_decides_is_drawn() -> None:
     found = chain("float64", 1.0039063, "float64", "float32", "bfloat16")
-    assert (found.chain.decisive, found.picture.name, found.picture.below.format.name) == (
-        1,
-        "after float64",
-        "float32",
-    )
+    said = found.chain.decisive, found.picture.name, found.picture.below.format.name
+    assert said == (1, "after float64", "float32")
     assert chain("float64", "nan", "float32", "bfloat16").picture is None
     assert chain("float64", 1e300, "float32", "bfloat16").picture is None
 
@@ -125,19 +111,16 @@ def boxes(drawing: Drawing) -> list[tuple[str, float, float, float]]:
 @pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize(
     ("source", "at", "names"),
-    [
-        ("float64", "1.0039063", ("float32", "bfloat16")),
-        ("float64", "1.0000001", ("float32", "bfloat16")),
-        ("float64", "-3.01", ("float32", "bfloat16")),
-        ("float32", "1e6", ("int64", "uint8")),
-        ("float32", "7.3", ("int64", "uint8")),
-        ("float32", "1e6", ("int16", "uint2")),
-        ("float64", "1e30", ("float32", "bfloat16")),
-    ],
-)
+    [("float64", "1.0039063", ("float32", "bfloat16")), ("float64", "1.0000001", ("float32", "bfloat16")),
+     ("float64", "-3.01", ("float32", "bfloat16")), ("float32", "1e6", ("int64", "uint8")),
+     ("float32", "7.3", ("int64", "uint8")), ("float32", "1e6", ("int16", "uint2")),
+     ("float64", "1e30", ("float32", "bfloat16"))],
+)  # fmt: skip
 def test_no_two_labels_of_a_picture_overlap(source: str, at: str, names: tuple[str, ...], wide: bool) -> None:
     drawing = drawn(source, at, *names, wide=wide)
     found = boxes(drawing)
+    differs = chain(source, at, *names).chain.differs
+    assert ("differs" in {text for text, *_ in found}, "directly" in {text for text, *_ in found}) == (differs, True)
     assert all(left >= 0 and right <= drawing.width + 1 for _, left, right, _ in found)
     assert all(0 < y <= drawing.height for *_, y in found)
     for (first, left, right, y), (second, left_2, right_2, y_2) in combinations(found, 2):
@@ -153,22 +136,6 @@ def test_rounded_to_odd_on_the_way_the_result_is_the_direct_one() -> None:
     assert not found.chain.differs
     assert not route(found, "to odd", "to_odd", is_chosen=True).differs
     assert route(chain("float64", 1.0039063, "float32", "bfloat16"), "", "same", is_chosen=True).differs
-
-
-def test_each_cast_has_a_rounding_on_the_page() -> None:
-    test = healthy(page("conversion", **WITNESS))
-    assert "directly 1.0078125 (0x3F81)" in texts(test)
-    box = next(box for box in test.selectbox if box.label == "Rounding to float32")
-    healthy(box.set_value("to_odd").run())
-    assert asked(test, "via_rounding") == "to_odd"
-    assert "Through float32 the result is 1.0078125 (0x3F81), directly the same." in texts(test)
-    assert "rounding='to_odd'" in test.code[1].value
-
-
-def test_an_example_sets_all_that_it_shows() -> None:
-    test = healthy(page("conversion", then="float16", via="int8", rounding="toward_zero"))
-    healthy(next(button for button in test.button if button.label == "What to-odd prevents").click().run())
-    assert "Through float32 the result is 1.0078125 (0x3F81), directly the same." in texts(test)
 
 
 def test_the_witness_button() -> None:
@@ -190,26 +157,10 @@ def test_witness_texts_are_read_back() -> None:
         assert chain(source, text, between, target).chain.cause == "tie"
 
 
-@pytest.mark.parametrize("state", [*chains()], ids=lambda state: f"{state.source}-{state.via}-{state.target}")
-def test_every_chain_has_a_page_and_comes_back(state: Conversion) -> None:
-    query = write(state)
-    assert read(Conversion, query) == (state, ())
-    if state.via in FORMAT_NAMES[::3] or state.then != "none" or "," in state.target:
-        healthy(page("conversion", **query))
-
-
-def test_controls_of_the_chain() -> None:
-    test = healthy(page("conversion", at="0.3"))
-    boxes = {box.label: box for box in test.selectbox}
-    assert "then through" not in boxes
-    healthy(boxes["Through"].set_value("float16").run())
-    assert asked(test, "via") == "float16"
-    boxes = {box.label: box for box in test.selectbox}
-    healthy(boxes["then through"].set_value("bfloat16").run())
-    assert (asked(test, "via"), asked(test, "then")) == ("float16", "bfloat16")
-    boxes = {box.label: box for box in test.selectbox}
-    healthy(boxes["Through"].set_value("none").run())
-    assert (asked(test, "via"), asked(test, "then")) == ("bfloat16", "none")  # no gap is left
+def test_no_gap_is_left_in_a_chain() -> None:
+    test = healthy(page("conversion", at="0.3", via="float16", then="bfloat16"))
+    healthy(next(box for box in test.selectbox if box.label == "Through").set_value("none").run())
+    assert (asked(test, "via"), asked(test, "then")) == ("bfloat16", "none")
     described = healthy(page("conversion", via="binary8p3se", opset="21"))
     assert not [box for box in described.selectbox if box.label == "opset"]  # ONNX has none with that format
 
@@ -219,11 +170,7 @@ def test_what_is_copied_of_a_chain(capsys: pytest.CaptureFixture[str]) -> None:
         if state.rounding != "onnx" and state.rounding != "to_odd":
             continue
         _, python, *rest = (code.value for code in page("conversion", **write(state)).code)
-        onnx_code = [text for text in rest if text.startswith("import onnx")]
-        names: dict[str, Any] = {}
-        capsys.readouterr()
-        exec(python, names)
-        out = capsys.readouterr().out
+        out = run(python, capsys)[1]
         formats = [format_named(name) for name in (state.source, *state.between, state.target)]
         code = reference.encode(state.at, formats[0])
         options = {} if state.rounding == "onnx" else {"rounding": state.rounding, "overflow": state.overflow}
@@ -234,19 +181,12 @@ def test_what_is_copied_of_a_chain(capsys: pytest.CaptureFixture[str]) -> None:
         expected.append(reference.cast(code, formats[0], formats[-1], **(options if formats[-1].is_float else {})))
         results = re.findall(r"^result +0x([0-9a-f]+)", out, re.MULTILINE)
         assert [int(text, 16) for text in results] == expected, state
-        for nodes in onnx_code:
-            exec(nodes, names)
-            check_nodes(names, formats)
-
-
-def check_nodes(names: dict[str, Any], formats: list[lp.Format]) -> None:
-    """Let onnx check the model that is copied with the nodes, and so its opset."""
-    model = names["model"]
-    onnx.checker.check_model(model, full_check=True)
-    ends = (model.graph.input[0], model.graph.output[0])
-    assert [end.type.tensor_type.elem_type for end in ends] == [formats[0].onnx_enum, formats[-1].onnx_enum]
-    assert model.opset_import[0].version >= max(fmt.since or 0 for fmt in formats)
-    assert len(names["nodes"]) == len(formats) - 1
+        for text in (text for text in rest if text.startswith("import onnx")):
+            names = run(text, capsys)[0]
+            ends = offered(names, names["nodes"], names["model"].opset_import[0].version)
+            assert ends == ([formats[0].onnx_enum], [formats[-1].onnx_enum])
+            assert names["model"].opset_import[0].version >= max(fmt.since or 0 for fmt in formats)
+            assert len(names["nodes"]) == len(formats) - 1
 
 
 @pytest.mark.parametrize(
@@ -266,17 +206,8 @@ def test_which_byte_the_codes_make(codes: tuple[int, ...], fmt: lp.Format, words
 def test_packing_is_copied_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     test = healthy(page("conversion", packed="int4", codes="0x2 0x3"))
     assert "byte 0 = 0x32" in pictures(test)
-    exec(copied(test)[1], {})
-    assert capsys.readouterr().out.splitlines()[-1] == "['0x32']"
+    assert run(copied(test)[1], capsys)[1].splitlines()[-1] == "['0x32']"
     assert "lp.pack" not in copied(page("conversion"))[1]
-
-
-def test_texts_are_in_the_link() -> None:
-    state = dataclasses.replace(Conversion(), via="e4m3,bias=8,inf=0,nan=negative-zero", then="binary8p3se")
-    assert read(Conversion, write(state)) == (state, ())
-    found, problems = read(Conversion, {"via": "float9"})
-    assert found == Conversion()
-    assert problems[0].startswith("via must be")
 
 
 def test_each_cast_says_what_it_lost_and_is_saved() -> None:

@@ -14,10 +14,9 @@ from lowprec import reference
 from lowprec.explorer.pages.conversion.packing_view import LONGEST_LIST, PACKABLE, packing, parse_codes
 from lowprec.explorer.pages.conversion.view import CASTABLE, bitcasting, bitcastings, conversion
 from lowprec.explorer.shared.numbers import place
-from lowprec.spec.rounding_modes import ROUND_MODES
 
 E4M3, E5M2, E2M1, F32 = (lp.as_format(number) for number in (17, 19, 23, 1))
-E2M3, E3M2, E8M0, INT4, UINT8, BOOL = (lp.as_format(number) for number in (27, 28, 24, 22, 2, 9))
+E2M3, E3M2, INT4, UINT8 = (lp.as_format(number) for number in (27, 28, 22, 2))
 NARROW = [fmt for fmt in CASTABLE if fmt.bits <= 8]
 
 
@@ -44,17 +43,9 @@ def test_every_cast_ends_where_the_oracle_says(source):
                 assert found.rule
 
 
-@pytest.mark.parametrize("round_mode", ROUND_MODES)
-def test_round_mode_reaches_the_powers_of_two(round_mode):
-    for code in codes_of(F32):
-        found = conversion(code, F32, E8M0, round_mode=round_mode)
-        assert found.result == reference.cast(code, F32, E8M0, round_mode=round_mode)
-
-
 def test_steps_by_hand():
     found = conversion(0x3E9A0000, F32, E4M3)  # 77/256 lies between 9/32 and 10/32
     assert found.value.number == Fraction(77, 256)
-    assert found.explanation is not None
     assert found.explanation.lower == (0x29, reference.Value.of(Fraction(9, 32)))
     assert found.explanation.upper == (0x2A, reference.Value.of(Fraction(10, 32)))
     assert (found.result, found.result_value.number, found.exact) == (0x2A, Fraction(5, 16), False)
@@ -142,15 +133,6 @@ def test_codes_and_values_are_read():
     assert parse_codes("-1", INT4) == (15,)
     assert parse_codes("nan", E2M1) == (8,)
     assert parse_codes("0x1, -6;1.5\n0.5", E2M1) == (1, 15, 3, 1)
-
-
-def test_lists_are_bounded():
-    with pytest.raises(ValueError, match="1 to 24"):
-        parse_codes("", E2M1)
-    with pytest.raises(ValueError, match="got 25"):
-        parse_codes("1 " * 25, E2M1)
-    with pytest.raises(ValueError, match="1 to 24"):
-        parse_codes(" " * 5000 + "1", E2M1)
     with pytest.raises(ValueError, match=r"`codes\[1\]`"):
         parse_codes("1 x", E2M1)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.explorer_pages import asked, healthy, page, texts
-from support.explorer_states.describe import states
+from support.explorer_pages import asked, healthy, page
+from support.explorer_states import describe as states
 
 import lowprec as lp
 from lowprec import reference
@@ -112,23 +112,6 @@ def test_rows_that_can_be_described_are_carried_over() -> None:
         assert "list" in link.read(Describe, {"fmt": name})[1][0]
 
 
-def test_the_controls_change_the_description() -> None:
-    test = healthy(page("describe"))
-    for slider, value, name in ((0, 5, "e5m3"), (1, 4, "e5m4")):
-        healthy(test.slider[slider].set_value(value).run())
-        assert asked(test, "fmt") == name
-    healthy(test.number_input[0].set_value(20).run())
-    healthy(test.toggle[1].set_value(False).run())
-    assert asked(test, "fmt") == "e5m4,bias=20,inf=0"
-    healthy(test.button(key="known tf32").click().run())
-    assert asked(test, "fmt") == "tf32"
-    assert "not converted: tf32, which has 19 bits" in texts(test)
-    healthy(test.button(key="known binary8p3se").click().run())
-    healthy(test.selectbox[1].set_value(6).run())
-    assert asked(test, "fmt") == "binary6p3se"
-    assert test.slider[0].value == 3
-
-
 @pytest.mark.parametrize(
     ("fmt", "widget", "value", "said"),
     [("e4m3", "slider 1", 0, "without a mantissa"), ("e8m10", "slider 1", 30, "a code of 2 to 32 bits"),
@@ -153,20 +136,6 @@ def test_a_changed_format_keeps_the_number() -> None:
     assert asked(test, "at") == "1.5"
 
 
-def test_the_page_has_the_card_and_links() -> None:
-    """By its description e3m2 of IEEE rules ends at 2^3 * 1.75 = 14, below Inf."""
-    shown = texts(healthy(page("describe", fmt="e3m2", at="0.3")))
-    assert re.search(r"<dt>largest</dt><dd>14</dd>", shown)
-    for path, query in (("anatomy", "fmt=e3m2"), ("arithmetic", "fmt=e3m2"), ("conversion", "target=e3m2")):
-        assert re.search(rf'href="{path}\?[^"]*{query}', shown), path
-    assert "keeps its format" not in shown
-    tf32 = texts(page("describe", fmt="tf32"))
-    assert "Quantize keeps its format: this one must be a format that lowprec converts" in tf32
-    assert "19 bits, more than 16" in tf32
-    row = texts(page("arithmetic", fmt="bfloat16"))
-    assert "Quantize keeps its format: this one is not in its list." in row
-
-
 @pytest.mark.parametrize("state", list(states()), ids=lambda state: state.fmt)
 def test_every_state_and_what_it_offers_to_copy(state: Describe, capsys: pytest.CaptureFixture[str]) -> None:
     fmt = format_named(state.fmt)
@@ -174,11 +143,3 @@ def test_every_state_and_what_it_offers_to_copy(state: Describe, capsys: pytest.
     exec(python, {})
     assert f"{reference.encode('0.3', fmt):#0{2 + -(-fmt.bits // 4)}x}" in capsys.readouterr().out
     assert onnx.startswith("import onnx" if fmt.onnx_enum is not None else f"None: ONNX has no number for {fmt.name}.")
-
-
-@pytest.mark.parametrize("fmt", ["float8_e8m0fnu", "e8m23,bias=100", "e11m4", "binary3p1uf", "e4m0,nan=none", "e7m8"])
-def test_the_page_shows_formats_of_every_kind(fmt: str) -> None:
-    test = healthy(page("describe", **link.write(Describe(fmt, "nan"))))
-    assert fmt in texts(test)
-    assert test.code[0].value.endswith(f"describe?fmt={fmt}&at=nan")
-    assert ("in ONNX: FLOAT8E8M0" in texts(test)) == (fmt == "float8_e8m0fnu")

@@ -5,24 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.agreeing_controls import agrees
 from support.browser import Visit
+from support.explorer_controls import agrees
 
 from lowprec.explorer.pages.exercises.exercises import Task, task
 from lowprec.explorer.pages.exercises.state import Exercises
 
-pytestmark = pytest.mark.slow
-
 SEED = Exercises().seed
-
-
-def entered(visit: Visit) -> Any:
-    """Open the bare address and choose Exercises in the menu."""
-    page = visit.go("")
-    page.get_by_role("link", name="Exercises", exact=True).first.click()
-    page.get_by_role("heading", level=1, name="Exercises", exact=True).wait_for()
-    visit.settle()
-    return page
 
 
 def bits(page: Any) -> str:
@@ -51,7 +40,7 @@ def set_bits(visit: Visit, code: int, width: int) -> None:
 
 @pytest.mark.parametrize("visit", [{}, {"phone": True}], ids=["desk", "phone"], indirect=True)
 def test_two_tasks(visit: Visit) -> None:
-    page, first = entered(visit), task(SEED, 1)
+    page, first = visit.enter("Exercises"), task(SEED, 1)
     width, right = first.fmt.bits, min(first.right)
     shows(visit, first, 0, "of 20 tasks done")
     set_bits(visit, right ^ 1, width)
@@ -74,6 +63,4 @@ def test_two_tasks(visit: Visit) -> None:
     page.get_by_role("link", name="See it on its page").wait_for()
     visit.settle()
     shows(visit, task(SEED, 2), None, "of 2 points")
-    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= page.viewport_size["width"]
-    assert visit.complaints == []
-    assert visit.outside() == []
+    assert visit.width_is_kept()

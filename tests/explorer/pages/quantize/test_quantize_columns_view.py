@@ -46,15 +46,12 @@ def test_the_losses_are_those_of_the_library() -> None:
 
 @pytest.mark.parametrize(
     ("text", "block", "begins"),
-    [
-        ("int4,block=128", Area(54, 0, 1, 128), ((), ())),
-        ("nvfp4", Area(54, 80, 1, 16), ((16, 32, 48, 64, 80, 96, 112), ())),
-        ("mxfp4,block=32", Area(54, 64, 1, 32), ((32, 64, 96), ())),
-        ("int4,block=32,axis=0", Area(32, 88, 32, 1), ((), (32, 64))),
-        ("int4,per=axis,axis=0", Area(54, 0, 1, 128), ((), ())),
-        ("int8,per=tensor", Area(0, 0, 72, 128), ((), ())),
-    ],
-)
+    [("int4,block=128", Area(54, 0, 1, 128), ((), ())),
+     ("nvfp4", Area(54, 80, 1, 16), ((16, 32, 48, 64, 80, 96, 112), ())),
+     ("mxfp4,block=32", Area(54, 64, 1, 32), ((32, 64, 96), ())),
+     ("int4,block=32,axis=0", Area(32, 88, 32, 1), ((), (32, 64))),
+     ("int4,per=axis,axis=0", Area(54, 0, 1, 128), ((), ())), ("int8,per=tensor", Area(0, 0, 72, 128), ((), ()))],
+)  # fmt: skip
 def test_the_block_of_an_element(text: str, block: Area, begins: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     found = made(landscape(), text, 54, 88)
     assert found.block == block
@@ -88,7 +85,6 @@ def test_negative_numbers_have_values_on_both_sides() -> None:
 def test_the_curve_by_hand() -> None:
     """The scale of absmax is 14 / 7 = 2; at 2 the errors of 14, 3 and 1 in int4 are 0, 1 (a tie) and 1 (a tie)."""
     found = made(np.float32([14, 3, 1, 0]), "int4,block=4")
-    assert found.curve is not None
     assert (found.curve.rule, found.curve.allowed) == ("absmax", ())
     assert found.curve.chosen.ratio == 1
     assert found.curve.chosen.error == pytest.approx(math.sqrt(2 / 4))
@@ -103,7 +99,6 @@ def test_scales_that_are_few_are_dots() -> None:
     x = landscape()
     for text in ("nvfp4", "mxfp4,rule=even", "mxint8", "int4,block=32,scale=float8_e8m0fnu"):
         found = made(x, text, 30, 90).curve
-        assert found is not None
         assert min(abs(one.ratio - found.chosen.ratio) for one in found.allowed) < 1e-6
         assert found.best.error == min(one.error for one in (*found.allowed, found.chosen))
         assert found.chosen.error == pytest.approx(made(x, text, 30, 90).block_error, rel=1e-5)

@@ -1,16 +1,14 @@
-"""The evidence on Quantize, Errors, Arithmetic and Describe: the rules of a setting, and a check that can fail."""
+"""The evidence on Quantize: the rules of a setting, and a check that can fail."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.explorer_pages import healthy, page, texts
-from support.explorer_states.quantize import states
+from support.explorer_states import quantize as states
 
 from lowprec import reference
 from lowprec.conformance.report import kept_results
@@ -18,17 +16,12 @@ from lowprec.explorer.pages.quantize import evidence as view
 from lowprec.explorer.pages.quantize.state import Quantize
 from lowprec.explorer.pages.quantize.tensor import sampled, typed
 from lowprec.explorer.pages.quantize.view import Quantized, quantize
-from lowprec.explorer.shared.link import write
 from lowprec.spec.formats import FLOAT32
 
 
 def quantized(state: Quantize) -> Quantized:
     tensor = typed(state.x) if state.origin == "typed" else sampled(state.distribution, 7, 40, 0, state.spread)
     return quantize(tensor.values, state.settings())
-
-
-def press(test: Any) -> str:
-    return texts(healthy(next(button for button in test.button if button.label == "Check now").click().run()))
 
 
 STATES = [state for state in states() if state.show in ("result", "block")]
@@ -102,62 +95,3 @@ def test_the_rules_of_a_setting(query: dict[str, object], rows: set[str]) -> Non
     kept = kept_results().counts
     counts = {(row.tried, row.differ) for row in found}
     assert {(kept[name]["lowprec"].tried, kept[name]["lowprec"].differ) for name in rows} <= counts
-
-
-def test_the_page_checks_the_tensor() -> None:
-    shown = press(
-        healthy(
-            page(
-                "quantize",
-                "evidence",
-                **write(Quantize(origin="sampled", show="result", fmt="int8", rows=6, columns=40)),
-            )
-        )
-    )
-    assert "float32 → int8, this tensor: <strong>240 inputs, 0 differ" in shown
-    block = press(
-        healthy(
-            page(
-                "quantize",
-                "evidence",
-                **write(Quantize(origin="sampled", show="block", scheme="mx", rows=6, columns=40)),
-            )
-        )
-    )
-    assert "→ float8_e8m0fnu, scales: <strong>12 inputs, 0 differ" in block
-    none = texts(
-        healthy(
-            page(
-                "quantize",
-                "evidence",
-                **write(Quantize(origin="sampled", show="result", scheme="nvfp4", rows=6, columns=40)),
-            )
-        )
-    )
-    assert "have no rule for this" not in none  # its elements are rounded by a rule of the table
-
-
-def test_errors_says_its_rules_and_checks_them() -> None:
-    test = healthy(page("errors", "evidence", fmts="float8_e4m3fn", high="1000"))
-    assert "saturate=1: the largest value" in texts(test)  # the end of the range overflows
-    assert "bfloat16 → float8_e4m3fn: <strong>65,536 inputs, 0 differ" in press(test)
-    chance = healthy(page("errors", "evidence", fmts="float8_e4m3fn", roundings="stochastic_a"))
-    assert "stochastic_a: floor" in texts(chance)
-    assert "no single result to compare with" in press(chance)
-
-
-@pytest.mark.parametrize("show", ["sum", "operation"])
-def test_arithmetic_names_tests_that_exist(show: str) -> None:
-    shown = texts(healthy(page("arithmetic", show=show)))
-    name = "tests/teaching/test_accumulation.py" if show == "sum" else "tests/teaching/test_arithmetic.py"
-    assert name in shown
-    text = Path(__file__).parents[4].joinpath(name).read_text()
-    assert "import numpy as np" in text
-
-
-def test_describe_checks_both_ways() -> None:
-    shown = press(healthy(page("describe", "evidence", fmt="e4m3")))
-    assert "bfloat16 → e4m3: <strong>65,536 inputs, 0 differ" in shown
-    assert "e4m3 → float64: <strong>256 inputs, 0 differ" in shown
-    assert "which has 19 bits, more than 16" in press(healthy(page("describe", "evidence", fmt="tf32")))
-    assert "inputs tried" in texts(healthy(page("describe", "evidence", fmt="float8_e5m2")))

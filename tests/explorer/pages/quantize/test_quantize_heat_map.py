@@ -27,15 +27,10 @@ def tensors(layers: int = 2) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [
-        ("model.layers.12.self_attn.q_proj.weight", (12, "self_attn.q_proj")),
-        ("blk.0.ffn_up.weight", (0, "ffn_up")),
-        ("model.layers.3.mlp.experts.7.w1.weight", (3, "mlp.experts.7.w1")),
-        ("lm_head.weight", (None, "lm_head")),
-        ("fc1.weight", (None, "fc1")),
-        ("h.5", (5, "h.5")),
-    ],
-)
+    [("model.layers.12.self_attn.q_proj.weight", (12, "self_attn.q_proj")), ("blk.0.ffn_up.weight", (0, "ffn_up")),
+     ("model.layers.3.mlp.experts.7.w1.weight", (3, "mlp.experts.7.w1")), ("lm_head.weight", (None, "lm_head")),
+     ("fc1.weight", (None, "fc1")), ("h.5", (5, "h.5"))],
+)  # fmt: skip
 def test_layer_and_kind(name: str, expected: tuple[int | None, str]) -> None:
     assert layer_and_kind(name) == expected
 

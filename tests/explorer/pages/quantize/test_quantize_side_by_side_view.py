@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.explorer_pages import asked, charts, healthy, page, texts
+from support.explorer_pages import charts, healthy, page, texts
+from support.snippets import run
 
-import lowprec as lp
 from lowprec import reference
 from lowprec.explorer.pages.quantize import snippets
 from lowprec.explorer.pages.quantize.settings import (
@@ -33,7 +33,7 @@ from lowprec.explorer.pages.quantize.state import MOST_SIDE_BY_SIDE, Quantize
 from lowprec.explorer.pages.quantize.tensor import sampled, typed
 from lowprec.explorer.pages.quantize.view import quantize
 from lowprec.explorer.shared.link import checked, read, write
-from lowprec.spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU, FLOAT16, INT4, INT8
+from lowprec.spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU, FLOAT16, INT4
 from lowprec.spec.rounding_modes import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
 
@@ -46,19 +46,12 @@ def states(draw: Any) -> Quantize:
     scheme = draw(st.sampled_from(SCHEMES))
     names = [fmt.name for fmt in (MX_FORMATS if scheme == "mx" else TARGETS)] + DESCRIBED
     return Quantize(
-        scheme=scheme,
-        fmt=draw(st.sampled_from(names)),
-        per=draw(st.sampled_from(GRANULARITIES)),
-        axis=draw(st.integers(-2, 1)),
-        block=draw(st.sampled_from([1, 7, 16, 32, 256])),
-        scale=draw(st.sampled_from(SCALE_FORMATS)).name,
-        round_mode=draw(st.sampled_from(["up", "down", "nearest"])),
-        zero_point=draw(st.booleans()),
-        saturate=draw(st.booleans()),
-        scale_rule=draw(st.sampled_from(SCALE_RULES)),
-        rounding=draw(st.sampled_from(ROUNDINGS)),
-        rounding_seed=draw(st.integers(0, 9999)),
-    )
+        scheme=scheme, fmt=draw(st.sampled_from(names)), per=draw(st.sampled_from(GRANULARITIES)),
+        axis=draw(st.integers(-2, 1)), block=draw(st.sampled_from([1, 7, 16, 32, 256])),
+        scale=draw(st.sampled_from(SCALE_FORMATS)).name, round_mode=draw(st.sampled_from(["up", "down", "nearest"])),
+        zero_point=draw(st.booleans()), saturate=draw(st.booleans()), scale_rule=draw(st.sampled_from(SCALE_RULES)),
+        rounding=draw(st.sampled_from(ROUNDINGS)), rounding_seed=draw(st.integers(0, 9999)),
+    )  # fmt: skip
 
 
 @given(state=states())
@@ -97,33 +90,17 @@ def test_texts_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [
-        ("", "'' is neither"),
-        ("mxfp5", "'mxfp5' is neither a scheme nor a format"),
-        ("float32", "neither"),
-        ("e5m3", "at most 8 bits"),
-        ("e0m3", "'e0m3'|must|exponent"),
-        ("mx:uint8", "must be a float or int8"),
-        ("mx:", "neither"),
-        ("nvfp4,rule=floor", "rule changes nothing"),
-        ("nvfp4,seed=1", "seed changes nothing"),
-        ("int8,rounding=to_odd", "rounding changes nothing"),
-        ("float4_e2m1fn,saturate=0", "saturate changes nothing"),
-        ("uint4,scale=float8_e8m0fnu,rule=even", "rule changes nothing"),
-        ("int4,block=0", "block is from 1 to 256"),
-        ("int4,block=999999999999", "block is a whole number"),
-        ("int4,block=²", "block is a whole number"),
-        ("int4,block=4,per=axis", "one of per and block"),
-        ("int4,block=4,block=4", "block is there twice"),
-        ("int4,block", "there is no option 'block'"),
-        ("int4,blck=4", "there is no option 'blck=4'"),
-        ("int4,scale=int8", "scale is one of float32"),
-        ("int4,zero_point=yes", "zero_point is one of 0, 1"),
-        ("e4m3,inf=2", "`inf` must be 0 or 1"),
-        ("x" * 200, "at most 120 characters"),
-        ("<script>", "neither"),
-    ],
-)
+    [("", "'' is neither"), ("mxfp5", "'mxfp5' is neither a scheme nor a format"), ("float32", "neither"),
+     ("e5m3", "at most 8 bits"), ("e0m3", "'e0m3'|must|exponent"), ("mx:uint8", "must be a float or int8"),
+     ("mx:", "neither"), ("nvfp4,rule=floor", "rule changes nothing"), ("nvfp4,seed=1", "seed changes nothing"),
+     ("int8,rounding=to_odd", "rounding changes nothing"), ("float4_e2m1fn,saturate=0", "saturate changes nothing"),
+     ("uint4,scale=float8_e8m0fnu,rule=even", "rule changes nothing"), ("int4,block=0", "block is from 1 to 256"),
+     ("int4,block=999999999999", "block is a whole number"), ("int4,block=²", "block is a whole number"),
+     ("int4,block=4,per=axis", "one of per and block"), ("int4,block=4,block=4", "block is there twice"),
+     ("int4,block", "there is no option 'block'"), ("int4,blck=4", "there is no option 'blck=4'"),
+     ("int4,scale=int8", "scale is one of float32"), ("int4,zero_point=yes", "zero_point is one of 0, 1"),
+     ("e4m3,inf=2", "`inf` must be 0 or 1"), ("x" * 200, "at most 120 characters"), ("<script>", "neither")],
+)  # fmt: skip
 def test_what_is_wrong_with_a_text_is_said(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=f"^must be settings such as .*({why})"):
         parse_settings(text)
@@ -221,25 +198,6 @@ def test_verdicts() -> None:
     assert verdict([]) == ""
 
 
-def test_the_page_shows_them() -> None:
-    small = {"rows": "6", "columns": "40", "show": "side-by-side"}
-    test = healthy(page("quantize", origin="sampled", **small))
-    assert "<b>best</b>" in texts(test)
-    assert "has the largest SQNR" in texts(test)
-    assert len(charts(test)) == 1
-    healthy(test.multiselect[0].set_value(["nvfp4", "MXINT8,block=8"]).run())
-    assert asked(test, "compared") == "nvfp4;mxint8,rule=floor,block=8"
-    assert "mxint8,rule=floor,block=8" in texts(test)
-    (add,) = (button for button in test.button if button.label.startswith("Add"))
-    assert add.label == "Add float4_e2m1fn,block=32"
-    healthy(add.click().run())
-    assert asked(test, "compared") == "nvfp4;mxint8,rule=floor,block=8;float4_e2m1fn,block=32"
-    test.multiselect[0].set_value(["nvfp4", "mxfp7"]).run()
-    assert not test.exception
-    assert "mxfp7" in test.error[0].value
-    assert asked(test, "compared") == "nvfp4;mxint8,rule=floor,block=8;float4_e2m1fn,block=32"
-
-
 def test_the_chart_has_the_groups_by_size() -> None:
     """20 groups of 12 elements: each step begins where the one before ends, the last one ends at 100 %."""
     test = healthy(page("quantize", origin="sampled", rows="6", columns="40", show="side-by-side", compared="nvfp4"))
@@ -273,18 +231,8 @@ def test_what_is_copied_prints_the_same(capsys: pytest.CaptureFixture[str]) -> N
         settings = {settings_text(parse_settings(name)): parse_settings(name) for name in names}
         rows, _ = compare(tensor.values, list(settings))
         python, onnx = snippets.of_comparison_of_settings(state, tensor, settings)
-        capsys.readouterr()
-        exec(python, {})
-        printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+        printed = [line.split() for line in run(python, capsys)[1].splitlines()]
         assert [(name, float(a), float(b)) for name, a, b in printed] == [
             (one.text, one.sqnr_db, one.max_abs_error) for one in rows
         ]
         assert onnx.startswith("None: ")
-
-
-def test_the_best_of_two_is_the_better_one() -> None:
-    assert lp.formats["int8"] is INT8
-    rows, _ = compare(X, ("int4,block=32", "int8,block=32"))
-    assert [one.is_best for one in rows] == [False, True]
-    assert rows[0].behind_db is not None
-    assert rows[0].behind_db > 15  # four bits more: about 24 dB

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lowprec as lp
 from lowprec.explorer.pages.quantize.tensor import DISTRIBUTIONS, MOST_ELEMENTS, MOST_TYPED, sampled, typed
-from lowprec.explorer.pages.quantize.tensor_files import MOST_BYTES, from_file, names_in
+from lowprec.explorer.pages.quantize.tensor_files import from_file
 
 
 def npy(values):
@@ -33,14 +32,8 @@ def test_typed_numbers_are_rounded_once_to_float32():
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("", "got 0"),
-        (" ,; \n", "got 0"),
-        ("1 2; 3", "rows of 2, 1 numbers"),
-        ("1 zwei", "`x` must be a decimal"),
-        ("1 " * (MOST_TYPED + 1), f"got {MOST_TYPED + 1}"),
-    ],
-)
+    [("", "got 0"), (" ,; \n", "got 0"), ("1 2; 3", "rows of 2, 1 numbers"), ("1 zwei", "`x` must be a decimal")],
+)  # fmt: skip
 def test_other_texts_are_refused(text, message):
     with pytest.raises(ValueError, match=message):
         typed(text)
@@ -60,14 +53,6 @@ def test_samples_are_repeated_and_scaled(distribution):
 def test_outliers_lie_far_out():
     far, near = (float(np.abs(sampled(name, 100, 100, 1).values).max()) for name in ("outliers", "normal"))
     assert far > 20 > near
-
-
-@pytest.mark.parametrize(("rows", "columns"), [(0, 4), (4, 0), (-1, -1), (1 << 11, 1 << 10)])
-def test_sizes_are_bounded(rows, columns):
-    with pytest.raises(ValueError, match="shape"):
-        sampled("normal", rows, columns, 0)
-    with pytest.raises(ValueError, match="distribution"):
-        sampled("cauchy", 1, 1, 0)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16, np.float64, np.int8, np.uint64, np.bool])
@@ -112,38 +97,18 @@ def raw(header, body=b""):
 @pytest.mark.parametrize(
     ("dtype", "body", "expected"),
     [("F8_E4M3", b"\x7e\x01", [448, 2**-9]), ("F8_E5M2", b"\x7b\xbc", [57344, -1]), ("F8_E8M0", b"\x7f\x80", [1, 2]),
-     ("F8_E4M3FNUZ", b"\x7f\x81", [240, -(2**-10)]), ("BOOL", b"\x01\x00", [1, 0])],
-)  # fmt: skip
-def test_whole_byte_safetensors(dtype, body, expected):
-    pytest.importorskip("safetensors")
-    header = f'{{"w":{{"dtype":"{dtype}","shape":[2],"data_offsets":[0,2]}}}}'.encode()
-    assert from_file("w.safetensors", raw(header, body)).values.tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("dtype", "body", "expected"),
-    [("F4", b"\x21\x9f", [0.5, 1, -6, -0.5]), ("F6_E2M3", b"\x41\x00\xfc", [0.125, 0.125, 0, -7.5]),
+     ("F8_E4M3FNUZ", b"\x7f\x81", [240, -(2**-10)]), ("BOOL", b"\x01\x00", [1, 0]),
+     ("F4", b"\x21\x9f", [0.5, 1, -6, -0.5]), ("F6_E2M3", b"\x41\x00\xfc", [0.125, 0.125, 0, -7.5]),
      ("F6_E3M2", b"\x41\x00\xfc", [0.0625, 0.0625, 0, -28])],
 )  # fmt: skip
-def test_packed_safetensors(dtype, body, expected):
-    """The first code has the lowest bits; the values are those of OCP MX 1.0, tables 2 to 5."""
+def test_other_types_of_safetensors(dtype, body, expected):
+    """Of packed ones the first code has the lowest bits; the values are those of OCP MX 1.0, tables 2 to 5."""
     pytest.importorskip("safetensors")
-    header = f'{{"w":{{"dtype":"{dtype}","shape":[2,2],"data_offsets":[0,{len(body)}]}}}}'.encode()
+    shape = [2, len(expected) // 2]
+    header = f'{{"w":{{"dtype":"{dtype}","shape":{shape},"data_offsets":[0,{len(body)}]}}}}'.encode()
     found = from_file("w.safetensors", raw(header, body))
-    assert found.values.reshape(-1).tolist() == expected
-    assert found.values.shape == (2, 2)
+    assert (found.values.reshape(-1).tolist(), found.values.shape) == (expected, tuple(shape))
     assert found.note.endswith("became float32")
-
-
-@pytest.mark.parametrize("fmt", ["float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"])
-def test_what_convert_writes_is_read(tmp_path, fmt):
-    save = pytest.importorskip("safetensors.numpy").save_file
-    x = np.array([[0, 0.5, 1, -1.5, 2, 3, -4, 0]], np.float32)  # values of all three
-    save({"w": x}, tmp_path / "a.safetensors")
-    lp.convert(tmp_path / "a.safetensors", tmp_path / "b.safetensors", to=fmt)
-    found = from_file("b.safetensors", (tmp_path / "b.safetensors").read_bytes())
-    assert found.values.tolist() == x.tolist()
-    assert names_in("b.safetensors", (tmp_path / "b.safetensors").read_bytes()) == ("w",)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +123,6 @@ def test_what_convert_writes_is_read(tmp_path, fmt):
         ("a.npy", npy(np.zeros(2, ml_dtypes.float8_e4m3fn)), "does not name the format"),
         ("a.npy", b"\x93NUMPY\x01\x00\xff\xff" + b" " * 70000, "header has 65535 bytes"),
         ("a.npy", b"\x93NUMPY\x01\x00\x10\x00{'shape': (9**9,", "header"),
-        ("a.npy", bytes(MOST_BYTES + 1), "at most 4 MB; it has 4000001"),
         ("a.safetensors", b"", "header is cut off"),
         ("a.safetensors", b"\xff" * 64, "header is cut off"),
         ("a.safetensors", raw(b"[]"), "readable .safetensors"),
@@ -170,7 +134,7 @@ def test_what_convert_writes_is_read(tmp_path, fmt):
         (
             "a.safetensors",
             raw(b'{"a":{"dtype":"F4","shape":[2000000],"data_offsets":[0,1000000]}}', bytes(10**6)),
-            "1 to 1048576",
+            "1 to",
         ),
     ],
 )

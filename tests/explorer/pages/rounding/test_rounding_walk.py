@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from support.agreeing_controls import agrees
 from support.browser import Visit
-
-pytestmark = pytest.mark.slow
+from support.explorer_controls import agrees
 
 
 def test_465_becomes_nan_or_448(visit: Visit) -> None:
-    page = visit.go("")
-    page.get_by_role("link", name="Rounding", exact=True).click()
-    page.get_by_role("heading", level=1, name="Rounding", exact=True).wait_for()
-    number = page.get_by_role("textbox", name="Number")
-    number.fill("465")
-    number.press("Enter")
+    page = visit.enter("Rounding")
+    visit.type("Number", "465")
     page.get_by_role("group", name="465 lies between 448 and 480; it becomes 448").wait_for()
     page.locator("label").filter(has_text="saturate").click()
     page.get_by_role("group", name="465 lies between 448 and 480; it becomes NaN").wait_for()
@@ -29,7 +23,7 @@ def test_465_becomes_nan_or_448(visit: Visit) -> None:
     page.get_by_role("group", name="464 lies between 448 and 480; it becomes 448").wait_for()
     visit.settle()
     agrees(visit)
-    assert number.input_value() == "464"
+    assert page.get_by_role("textbox", name="Number").input_value() == "464"
     page.get_by_role("button", name="nearest away: NaN").click()
     page.get_by_role("group", name="464 lies between 448 and 480; it becomes NaN").wait_for()
     visit.settle()
@@ -52,3 +46,30 @@ def test_a_number_is_dragged(visit: Visit) -> None:
     visit.settle()
     agrees(visit)
     assert float(page.get_by_role("textbox", name="Number").input_value()) == float(dragged)
+
+
+def test_a_format_is_typed_in_the_list(visit: Visit) -> None:
+    page = visit.go("rounding?x=0.3&opset=23")
+    name = "e4m3,bias=8,inf=0,nan=negative-zero"
+    visit.type("Format", "E4M3, bias=8, nan=negative-zero, inf=0", "combobox", exact=False)
+    visit.address_has(f"fmt={name}&saturate=1&opset=28")
+    message = page.get_by_text(f"None: ONNX has no number for {name}.")
+    message.wait_for(state="attached")  # in a closed disclosure
+    visit.type("Format", "e9m30", "combobox", exact=False)
+    page.get_by_role("alert").filter(has_text="a code of 2 to 32 bits").wait_for()
+    visit.settle()
+    visit.address_has(f"fmt={name}")  # it stays
+    assert page.get_by_role("combobox", name="Format").input_value() == name
+    visit.choose_page("Anatomy")
+    assert len(visit.bits()) == 8
+
+
+@pytest.mark.parametrize("visit", [{"phone": True}], indirect=True, ids=["phone"])
+def test_what_matters_most_of_a_wide_table_is_in_sight(visit: Visit) -> None:
+    page = visit.go("rounding")
+    visit.open("All values and codes as a table")
+    for name, column in (("All rounding modes", "value"), ("Stochastic roundings", "P(upper)")):
+        table = page.get_by_role("region", name=name)
+        assert table.evaluate("table => table.scrollWidth > table.clientWidth")
+        right = table.get_by_role("columnheader", name=column).bounding_box()
+        assert right["x"] + right["width"] <= 390, name

@@ -88,24 +88,11 @@ def test_inf_of_fnuz_changes_at_24() -> None:
     assert rows(opset=23, saturate=False)["float8_e4m3fnuz"].infinity.newer == ""
 
 
-def test_1e10_at_opsets_19_and_23() -> None:
-    """10^10 is 0 modulo 2^8, as 5^10 · 2^10; bfloat16 holds 149 · 2^26, 9999220736."""
-    for opset in (19, 23):
-        found = rows("1e10", opset=opset)
-        assert becomes(found)[:4] == ["448", "240", "57344", "57344"]
-        assert becomes(found)[-6:] == ["Inf", "9999220736", "0", "0", "0", "0"]
-        assert found["float4_e2m1fn"].is_there == (opset == 23)
-    assert Fraction(149 * 2**26) == 9999220736
-
-
 def test_negative_numbers_have_the_other_side() -> None:
     found = rows("-1000")
     assert [found[name].end for name in ("float8_e4m3fn", "int8", "uint8", "float8_e8m0fnu")] == [
-        "−448",
-        "−128",
-        "0",
-        "2^127",
-    ]
+        "−448", "−128", "0", "2^127",
+    ]  # fmt: skip
     assert found["int8"].beyond == "−129 becomes 127"
     assert (found["uint8"].smallest, found["uint8"].largest, found["uint8"].beyond) == (None, 0, "−1 becomes 255")
     assert found["float8_e8m0fnu"].landing.result.text == "1024"  # the sign is ignored

@@ -37,10 +37,8 @@ def test_every_number_becomes_what_the_oracle_says(fmt: str) -> None:
 def test_the_boxes_that_light_up_hold_the_bits_of_the_number(fmt: str) -> None:
     marks, row = ruler(fmt), lp.as_format(fmt)
     cuts = {
-        "sign": (0, 1),
-        "exponent": (1, row.bits - row.mantissa_bits),
-        "mantissa": (row.bits - row.mantissa_bits, 99),
-    }
+        "sign": (0, 1), "exponent": (1, row.bits - row.mantissa_bits), "mantissa": (row.bits - row.mantissa_bits, 99),
+    }  # fmt: skip
     for place, text in enumerate(NUMBERS):
         bits = f"{reference.encode(text, fmt):0{row.bits}b}"
         lit = [box for box in marks.boxes if box.places and box.places[0] <= place <= box.places[1]]

@@ -1,4 +1,4 @@
-"""Chains of casts in a browser: what rounding to odd prevents, from the bare address by clicks."""
+"""Cast & BitCast in a browser: what rounding to odd prevents, and the byte of two codes, from the bare address."""
 
 from __future__ import annotations
 
@@ -6,20 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
-from support.agreeing_controls import agrees
 from support.browser import Visit
-
-pytestmark = pytest.mark.slow
+from support.explorer_controls import agrees
 
 
 def test_what_to_odd_prevents_in_three_actions(visit: Visit) -> None:
-    page = visit.page
-    page.goto(visit.address)
-    page.get_by_role("link", name="Cast & BitCast").first.click()
+    page = visit.enter("Cast & BitCast")
     page.get_by_role("button", name="examples").click()
     page.get_by_role("button", name="What to-odd prevents").click()
-    visit.address_has("via_rounding=to_odd")
-    agrees(visit)
+    agrees(visit, "via_rounding=to_odd")
     nearest = page.get_by_role("button", name="through float32, by ONNX's Cast: 1", exact=True)
     odd = page.get_by_role("button", name="through float32, to odd: 1.0078125", exact=True)
     nearest.wait_for()
@@ -31,8 +26,7 @@ def test_what_to_odd_prevents_in_three_actions(visit: Visit) -> None:
     nearest.click()
     verdict = page.get_by_role("paragraph")
     verdict.filter(has_text="Through float32 the result is 1 (0x3F80), directly 1.0078125 (0x3F81)").wait_for()
-    visit.address_has("via_rounding=same")
-    agrees(visit)
+    agrees(visit, "via_rounding=same")
     odd.click()
     verdict.filter(has_text="Through float32 the result is 1.0078125 (0x3F81), directly the same.").wait_for()
     with page.expect_download() as caught:
@@ -40,4 +34,28 @@ def test_what_to_odd_prevents_in_three_actions(visit: Visit) -> None:
     svg = Path(caught.value.path()).read_text()
     assert "var(" not in svg  # colours of the moment
     assert "through float32" in svg
-    assert not visit.complaints
+
+
+@pytest.mark.parametrize("visit", [{}, {"phone": True}], indirect=True, ids=["wide", "phone"])
+def test_the_example_of_packing_opens_with_its_byte_in_sight(visit: Visit) -> None:
+    page = visit.page
+    if page.viewport_size["width"] > 390:
+        page.set_viewport_size({"width": 1280, "height": 900})
+    height = page.viewport_size["height"]
+    byte = page.get_by_text("byte 0 = 0x32", exact=True)
+
+    def is_in_sight() -> bool:
+        byte.wait_for()
+        page.wait_for_timeout(1000)  # what is drawn later moves nothing out of sight
+        visit.settle()
+        boxes = [part.bounding_box() for part in (page.get_by_role("heading", name="Packing"), byte)]
+        return all(0 <= box["y"] < box["y"] + box["height"] <= height for box in boxes)
+
+    visit.go("")
+    page.get_by_role("link", name="Two int4 in a byte").click()
+    assert is_in_sight()
+    page.goto(page.url)  # the link itself
+    assert is_in_sight()
+    visit.type("Codes or numbers", "0x2 0x3 0x4")
+    page.get_by_text("byte 1 = 0x04", exact=True).wait_for()
+    assert is_in_sight()

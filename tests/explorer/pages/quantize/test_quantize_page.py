@@ -1,14 +1,18 @@
-"""The page Quantize for each scheme without a browser: controls, sentences, and what is copied."""
+"""The page Quantize without a browser: what each scheme asks and says, files, and what is copied."""
 
 from __future__ import annotations
 
 import dataclasses
+import io
+import json
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 from support.explorer_pages import asked, charts, healthy, page, texts
 from support.optional import optional
+from support.snippets import run
 
 import lowprec as lp
 from lowprec.explorer.pages.quantize import snippets
@@ -24,6 +28,12 @@ onnx: Any = optional("onnx")
 
 SMALL = {"rows": "6", "columns": "40"}
 E4M3 = "e4m3,bias=8,inf=0,nan=negative-zero"
+NPY = "application/octet-stream"
+
+
+def result(**query: str) -> Any:
+    """Return the section One setting, of a sampled tensor unless the link says otherwise."""
+    return page("quantize", show="result", **{"origin": "typed" if "x" in query else "sampled", **query})
 
 
 def labels(test: Any) -> set[str]:
@@ -32,54 +42,49 @@ def labels(test: Any) -> set[str]:
     return {one.label for kind in kinds for one in kind if "quantize.setting " not in (one.key or "")}
 
 
+def by_label(elements: Any, label: str) -> Any:
+    return next(element for element in elements if element.label == label)
+
+
 def metrics(test: Any) -> dict[str, str]:
     return {metric.label: metric.value for metric in test.metric}
 
 
-@pytest.mark.parametrize("index", range(len(MX_FORMATS)), ids=lambda index: MX_FORMATS[index].name)
-def test_mx_in_every_format(index: int) -> None:
-    fmt, rule = MX_FORMATS[index], SCALE_RULES[index % len(SCALE_RULES)]
-    test = healthy(
-        page(
-            "quantize", show="result", origin="sampled", scheme="mx", fmt=fmt.name, scale_rule=rule, block="8", **SMALL
-        )
+def captions(test: Any) -> str:
+    return "\n".join(caption.value for caption in test.caption)
+
+
+def test_mx_asks_for_a_rule_and_shows_its_scales() -> None:
+    test = healthy(result(scheme="mx", fmt="float6_e2m3fn", scale_rule="rceil", block="8", **SMALL))
+    found = quantize(
+        sampled("normal", 6, 40, 0).values, mx_settings(lp.formats["float6_e2m3fn"], 8, scale_rule="rceil")
     )
-    found = quantize(sampled("normal", 6, 40, 0).values, mx_settings(fmt, 8, scale_rule=rule))
     assert metrics(test)["SQNR"] == f"≈{found.sqnr_db:.2f} dB"
-    assert metrics(test)["bits per value"] == f"{fmt.bits + 1}"
+    assert metrics(test)["bits per value"] == "7"
     assert len(charts(test)) == 2
-    assert any(f"by the rule {rule}" in caption.value for caption in test.caption)
-    shown = labels(test)
-    assert {"Scale rule", "Rounding", "Block size", "axis", "Format"} <= shown
-    assert not shown & {"opset", "saturate", "zero point", "Format of the scales", "One scale for each", "round_mode"}
+    assert "by the rule rceil" in captions(test)
+    assert {"Scale rule", "Rounding", "Block size", "axis", "Format"} <= labels(test)
+    others = {"opset", "saturate", "zero point", "Format of the scales", "One scale for each", "round_mode"}
+    assert not labels(test) & others
     assert f"<td>0x{found.scale_codes[0, 0]:02X}</td>" in texts(test)
+    test = healthy(result(scheme="mx", fmt="float4_e2m1fn", block="4", x="12 -6 3 0"))
+    assert {"<td>2^1</td>", "<td>0x80</td>"} <= set(re.findall("<td>[^<]*</td>", texts(test)))  # 2^(3 - 2) in FP4
 
 
-def test_round_mode_is_asked_of_scales_that_are_rounded_to_powers() -> None:
+@pytest.mark.parametrize(
+    ("scale", "zero_point", "is_asked"),
+    [("float8_e8m0fnu", "1", True), ("float32", "1", False), ("float8_e8m0fnu", "0", False)],
+)
+def test_round_mode_is_asked_of_scales_that_are_rounded_to_powers(scale: str, zero_point: str, is_asked: bool) -> None:
     """Scales with zero points become powers of two by Cast's round_mode; others by the scale rule."""
-    for scale, zero_point, is_asked in (
-        ("float8_e8m0fnu", "1", True), ("float32", "1", False), ("float8_e8m0fnu", "0", False),
-    ):  # fmt: skip
-        test = healthy(
-            page("quantize", show="result", origin="sampled", fmt="int8", scale=scale, zero_point=zero_point, **SMALL)
-        )
-        assert ("round_mode" in labels(test)) == is_asked, scale
-        assert ("Scale rule" in labels(test)) == (scale == "float8_e8m0fnu" and not is_asked)
-
-
-def test_scales_of_mx_are_shown_as_powers() -> None:
-    """By OCP MX the scale of a block whose largest element is 12 is 2^(3 - 2) in FP4."""
-    test = healthy(
-        page("quantize", show="result", scheme="mx", fmt="float4_e2m1fn", block="4", origin="typed", x="12 -6 3 0")
-    )
-    assert "<td>2^1</td>" in texts(test)
-    assert "<td>0x80</td>" in texts(test)
+    test = healthy(result(fmt="int8", scale=scale, zero_point=zero_point, **SMALL))
+    assert ("round_mode" in labels(test)) == is_asked
+    assert ("Scale rule" in labels(test)) == (scale == "float8_e8m0fnu" and not is_asked)
 
 
 def test_nvfp4_shows_its_global_scale() -> None:
-    test = healthy(page("quantize", show="result", scheme="nvfp4", origin="typed", x="2688 6 3 1.5"))
-    assert metrics(test)["global scale"] == "1"
-    assert metrics(test)["bits per value"] == "14"  # 4 + (8 + 32) / 4
+    test = healthy(result(scheme="nvfp4", x="2688 6 3 1.5"))
+    assert (metrics(test)["global scale"], metrics(test)["bits per value"]) == ("1", "14")  # 4 + (8 + 32) / 4
     assert "× global scale" in texts(test)
     assert "<td>448</td>" in texts(test)
     assert labels(test) & {"Format", "Block size", "Scale rule", "opset"} == set()
@@ -87,71 +92,109 @@ def test_nvfp4_shows_its_global_scale() -> None:
 
 
 def test_controls_change_the_scheme() -> None:
-    test = healthy(page("quantize", show="result", origin="sampled", fmt="uint4", **SMALL))
-    scheme = next(group for group in test.button_group if group.label == "Scheme")
-    healthy(scheme.set_value("mx").run())
+    test = healthy(result(fmt="uint4", **SMALL))
+    healthy(by_label(test.button_group, "Scheme").set_value("mx").run())
     assert (asked(test, "scheme"), asked(test, "fmt")) == ("mx", "float4_e2m1fn")  # MX has no uint4
-    box = next(box for box in test.selectbox if box.label == "Rounding")
-    healthy(box.set_value("stochastic").run())
+    healthy(by_label(test.selectbox, "Rounding").set_value("stochastic").run())
     assert "Seed of the rounding" in labels(test)
-    assert "rounding='stochastic', seed=0" in copied_python(test)
-    test = healthy(
-        page("quantize", show="result", origin="sampled", fmt="float8_e5m2", saturate="0", opset="24", **SMALL)
-    )
-    box = next(box for box in test.selectbox if box.label == "Rounding")
-    healthy(box.set_value("toward_zero").run())
+    assert "rounding='stochastic', seed=0" in test.code[1].value
+    test = healthy(result(fmt="float8_e5m2", saturate="0", opset="24", **SMALL))
+    healthy(by_label(test.selectbox, "Rounding").set_value("toward_zero").run())
     assert (asked(test, "opset"), asked(test, "saturate")) == ("28", "1")
     assert not labels(test) & {"opset", "saturate"}
 
 
 @pytest.mark.parametrize("scheme", ["linear", "mx"])
-def test_block_sizes_and_axes_that_can_be_chosen(scheme: str) -> None:
-    test = healthy(
-        page(
-            "quantize",
-            show="result",
-            origin="sampled",
-            scheme=scheme,
-            fmt="float8_e5m2",
-            per="block",
-            block="256",
-            **SMALL,
-        )
-    )
-    slider = next(slider for slider in test.slider if slider.label == "Block size")
+def test_what_can_be_chosen(scheme: str) -> None:
+    """What a link may say: test_explorer_limits.py."""
+    test = healthy(result(scheme=scheme, fmt="float8_e5m2", per="block", block="256", **SMALL))
+    slider = by_label(test.slider, "Block size")
     assert (slider.min, slider.max, slider.value) == (1, 256, 256)
-    box = next(box for box in test.selectbox if box.label == "axis")
-    assert box.options == ["-1 (the last)", "0", "1"]
+    assert by_label(test.selectbox, "axis").options == ["-1 (the last)", "0", "1"]
+    ends = {box.label: (box.min, box.max) for box in test.number_input}
+    assert ends == {"Rows": (1, 256), "Columns": (1, 256), "Scale factor": (1e-30, 1e30), "Seed": (0, 9999)}
+    assert by_label(healthy(result(x="1")).text_area, "Numbers").proto.max_chars == 3000
 
 
 @pytest.mark.parametrize(("scheme", "count", "said"), [("linear", "1", False), ("mx", "4", True)])
 def test_what_nan_does_to_its_block(scheme: str, count: str, said: bool) -> None:
-    query = {"origin": "typed", "x": "nan 1 2 3", "fmt": "float4_e2m1fn", "block": "4"}
-    test = healthy(page("quantize", show="result", scheme=scheme, **query))
-    (metric,) = (metric for metric in test.metric if metric.label == "NaN or Inf")
+    test = healthy(result(scheme=scheme, x="nan 1 2 3", fmt="float4_e2m1fn", block="4"))
+    metric = by_label(test.metric, "NaN or Inf")
     assert metric.value == count
     assert ("NaN or Inf in a block makes the whole block NaN." in metric.help) == said
 
 
-def copied_python(test: Any) -> str:
-    return str(test.code[1].value)
+def test_typed_numbers() -> None:
+    test = healthy(result(x="7 -3.4; nan inf", fmt="int4", per="tensor"))
+    assert metrics(test)["NaN or Inf"] == "2"
+    assert "0xD" in texts(test)  # -3
+    healthy(test.text_area[0].set_value("7 0.6").run())
+    assert "NaN or Inf" not in metrics(test)
+    assert metrics(test)["largest |error|"].startswith("≈0.4")
+    assert metrics(healthy(result(x="0 0", fmt="int4", per="tensor")))["SQNR"] == "–"
+    line = healthy(result(x="1 2 3 4", fmt="int8", block="2"))  # one dimension has blocks too
+    assert metrics(line)["bits per value"] == "24"  # 8 + 2 * 32 / 4
+    assert "block_size=2" in line.code[1].value
 
 
-@pytest.mark.parametrize(
-    ("query", "said"),
-    [
-        ({"scheme": "mx", "fmt": "uint8"}, "must be a float or int8"),
-        ({"scheme": "nvfp4", "axis": "7"}, "axis"),
-        ({"scheme": "mx", "axis": "-3"}, "axis"),
-        ({"fmt": "float8_e5m2", "rounding": "to_odd", "opset": "23"}, "opset"),
-    ],
-)
-def test_what_does_not_fit_gives_a_message_and_the_default(query: dict[str, str], said: str) -> None:
-    test = page("quantize", show="result", origin="sampled", **query, **SMALL)
+def test_the_first_rows() -> None:
+    """64 scales, one to 32 of 32 x 64 elements: of both tables the first 24 rows."""
+    test = healthy(result(fmt="float8_e4m3fn"))
+    assert {"24 of 64", "24 of 2048"} <= {caption.value for caption in test.caption}
+    (bars,) = re.findall(r'"labelExpr": ?"(.*?)\[datum', charts(test)[0])
+    assert "≈0.00195" in json.loads(json.loads(f'"{bars}"'))  # 2^-9 in three digits
+    colours = set(re.findall("#[0-9a-f]{6}", "".join(charts(test))))
+    assert colours & {"#6d28d9", "#b79cff"} == {"#6d28d9"}  # the light scheme's accent
+
+
+def test_no_error_is_one_colour() -> None:
+    def colour(test: Any) -> dict[str, Any]:
+        return dict(json.loads(charts(test)[1])["layer"][0]["encoding"]["color"]["scale"])
+
+    test, other = healthy(result(x="1 2; 4 -1", fmt="int8", per="tensor", scale="float8_e8m0fnu")), healthy(result())
+    assert (metrics(test)["SQNR"], metrics(other)["SQNR"][:1]) == ("no error", "≈")
+    assert (colour(test)["domainMin"], colour(test)["domainMax"]) == (0, 1)  # else 0 lies in the middle of 0 to 0
+    assert "domainMax" not in colour(other)
+    assert ["No element has an error." in captions(one) for one in (test, other)] == [True, False]
+
+
+def test_a_file_is_waited_for_and_read() -> None:
+    test = healthy(result(origin="file", per="axis", axis="0"))
+    assert "Choose a file" in test.info[0].value
+    stream = io.BytesIO()
+    np.save(stream, np.arange(12.0).reshape(3, 4))
+    test.file_uploader[0].set_value(("w.npy", stream.getvalue(), NPY))
+    healthy(test.run())
+    assert "(3, 4); float64 became float32" in captions(test)
+    test.file_uploader[0].set_value(None)
+    assert "Choose a file" in healthy(test.run()).info[0].value
+    test.file_uploader[0].set_value(("w.npy", stream.getvalue()[:-1], NPY))
+    test.run()
     assert not test.exception
-    assert len(test.error) == 1
-    assert said in test.error[0].value
-    assert metrics(test)["SQNR"].endswith("dB")
+    assert "it has 95" in test.error[0].value
+    assert [*test.metric, *test.code, *charts(test)] == []  # nothing is shown or offered for a file that was not read
+
+
+def test_a_tensor_of_a_file_is_chosen() -> None:
+    save = pytest.importorskip("safetensors.numpy").save
+    content = save({"a": np.ones((2, 3), np.float32), "b": np.ones((7,), np.float16)})
+    test = result(origin="file", per="tensor")
+    test.file_uploader[0].set_value(("w.safetensors", content, NPY))
+    healthy(test.run())
+    assert "(2, 3)" in captions(test)
+    healthy(by_label(test.selectbox, "Tensor").set_value("b").run())
+    assert asked(test, "tensor") == "b"
+    assert "float16 of shape (7,)" in captions(test)
+    test.query_params["tensor"] = "z"  # of another file
+    test.run()
+    assert "one of the file's 2 names" in test.error[0].value.replace("\\", "")
+    assert "(2, 3)" in captions(test)
+    assert by_label(test.selectbox, "Tensor").value == "a"
+    test.query_params["tensor"] = ""
+    test.file_uploader[0].set_value(("w.safetensors", save({"a": np.ones((4, 5), np.float32)}), NPY))
+    healthy(test.run())
+    assert "(4, 5)" in captions(test)
+    assert "Tensor" not in {box.label for box in test.selectbox}
 
 
 def test_every_rule_has_its_sentence() -> None:
@@ -178,14 +221,11 @@ def check_copied(settings: Settings, capsys: pytest.CaptureFixture[str], state: 
     """Run what is copied, compare it with what is shown, and return the other text."""
     tensor = typed(state.x) if state.origin == "typed" else TENSOR
     python, nodes = snippets.of_quantization(state, tensor, settings)
-    found, names = quantize(tensor.values, settings), dict[str, Any]()
-    capsys.readouterr()
-    exec(python, names)
-    assert float(capsys.readouterr().out) == found.max_abs_error
+    found, (names, out) = quantize(tensor.values, settings), run(python, capsys)
+    assert float(out) == found.max_abs_error
     assert names["x"].tobytes() == tensor.values.tobytes()
-    assert (
-        np.asarray(names["y"]).view(settings.fmt.code_dtype) & settings.fmt.code_mask
-    ).tolist() == found.codes.tolist()
+    codes = np.asarray(names["y"]).view(settings.fmt.code_dtype) & settings.fmt.code_mask
+    assert codes.tolist() == found.codes.tolist()
     assert np.array_equal(names["back"].astype(np.float64), found.dequantized, equal_nan=True)
     assert names["scale"].tobytes() == found.scale_codes.tobytes()
     if settings.scheme == "nvfp4":
@@ -241,24 +281,6 @@ def test_a_tensor_with_nan_has_no_nodes_in_mx(capsys: pytest.CaptureFixture[str]
     found = quantize(typed(state.x).values, mx_settings(FLOAT4_E2M1FN, 2))
     assert np.array_equal(names["back"], found.dequantized, equal_nan=True)
     assert np.isnan(names["back"][0, 2:]).all()
-
-
-def test_the_link_of_each_scheme_comes_back() -> None:
-    for scheme in ("mx", "nvfp4"):
-        test = healthy(
-            page(
-                "quantize",
-                show="result",
-                origin="sampled",
-                scheme=scheme,
-                rounding="stochastic_a",
-                rounding_seed="12",
-                **SMALL,
-            )
-        )
-        link = test.code[0].value
-        assert f"scheme={scheme}" in link
-        assert "rounding_seed=12" in link
 
 
 def test_the_format_of_a_scheme_is_carried_over() -> None:
