@@ -15,7 +15,6 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import hypothesis
 from support.array_libraries import LIBRARIES, Library, library
-from support.daily_share import PARTS_OF_TESTS, in_share
 from support.float_modes import MODES, can_set, in_mode
 from support.optional import Missing, optional
 
@@ -34,13 +33,9 @@ _TALLY: collections.Counter[str] = collections.Counter()
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark as slow all cases but each n-th of what is marked `one_in(n)`, and keep this run's share of them.
-
-    Tests in a browser are slow, and have one more try.
-    """
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow all cases but each n-th of what is marked `one_in(n)`, and tests in a browser, which try twice."""
     seen: collections.Counter[str] = collections.Counter()
-    left_out = set()
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
@@ -50,15 +45,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             name = item.nodeid.partition("[")[0]
             if seen[name] % sweep.args[0]:
                 item.add_marker(pytest.mark.slow)
-                if not in_share(seen[name]):
-                    left_out.add(item)
             seen[name] += 1
-        elif item.get_closest_marker("slow") is not None:
-            if not in_share(seen["slow"], parts=PARTS_OF_TESTS):
-                left_out.add(item)
-            seen["slow"] += 1
-    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
-    items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(autouse=True)

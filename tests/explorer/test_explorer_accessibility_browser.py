@@ -1,7 +1,6 @@
 """Every page and every part of it in light, and in dark on a phone: no violation, nothing wider than the screen.
 
-Both colours and both widths are looked at, each link twice: no colour depends on the width. With LOWPREC_SHARE=today,
-as in .ci/run, a fifth of the views is looked at: another one each day.
+Both colours and both widths are looked at, each link twice: no colour depends on the width.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from urllib.parse import parse_qsl
 
 import pytest
 from support.browser import Visit
-from support.daily_share import shared
 
 from lowprec.explorer.pages import STATES
 from lowprec.explorer.shared.link import query_text, read, write
@@ -49,7 +47,7 @@ def test_every_page_is_looked_at() -> None:
 CASES = [pytest.param(name, view, id=f"{name}-{look}") for name in LINKS for look, view in VIEWS.items()]
 
 
-@pytest.mark.parametrize(("name", "visit"), shared(CASES), indirect=["visit"])
+@pytest.mark.parametrize(("name", "visit"), CASES, indirect=["visit"])
 def test_every_page_fits_and_is_accessible(visit: Visit, name: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     path = name.split()[0]

@@ -1,7 +1,4 @@
-"""Controls say what the page computes: from the bare address by clicks alone, every control read after every change.
-
-All pages are walked; with LOWPREC_SHARE=today, as in .ci/run, a fifth of them: another one each day.
-"""
+"""Controls say what the page computes: from the bare address by clicks alone, every control read after every change."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ import numpy as np
 import pytest
 from support.browser import Visit
 from support.checkpoint_files import save
-from support.daily_share import shared
 from support.explorer_controls import TENSORS, Control, controls_of, link_of, operate, untried, wrong_in
 
 from lowprec.explorer.pages import PAGES
@@ -110,7 +106,7 @@ def next_step(visit: Visit, tried: set[tuple[str, str]], opened: set[str]) -> tu
     return step
 
 
-@pytest.mark.parametrize("path", shared(list(TITLES)))
+@pytest.mark.parametrize("path", TITLES)
 def test_controls_say_what_the_page_computes(visit: Visit, path: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     tensors = {name: rng.standard_normal(shape, np.float32) for name, shape in TENSORS.items()}

@@ -1,7 +1,6 @@
 """Every format and every mode of every page, in a browser: no complaint of page or console, no empty chart, one code.
 
 One page is loaded for each page of the explorer; its states are then shown one after the other, as Back and Forward do.
-All states are shown; with LOWPREC_SHARE=today, as in .ci/run, a fifth of them: another one each day.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from typing import Any
 
 import pytest
 from support.browser import Visit
-from support.daily_share import shared
 from support.explorer_states import STATES
 
 from lowprec import reference
@@ -88,7 +86,7 @@ def test_every_state(browser: Any, address: str, name: str) -> None:
     wrong, path = [], name.partition("_")[0]
     visit = Visit(browser, address)
     visit.go(path)
-    for state in shared(list(STATES[name]())):
+    for state in STATES[name]():
         link, before = f"{path}?{query_text(write(state))}", len(visit.complaints)
         try:
             visit.turn_to(link)

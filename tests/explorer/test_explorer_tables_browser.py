@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from support.browser import CHROMIUM, FLAGS, Visit
-from support.daily_share import shared
 
 from lowprec.explorer.pages import PAGES
 from lowprec.explorer.pages.start.examples import EXAMPLES
@@ -57,7 +56,7 @@ def entered(visit: Visit, part: int) -> Iterator[str]:
     titles = {page.path: page.title for page in PAGES}
     switches = {"Arithmetic": ["One operation"], "Quantize": [label for label, _ in LABELS.values()]}
     places = [*((title, None) for title in titles.values()), *((None, one) for one in EXAMPLES)]
-    for title, example in shared(places)[part::PARTS]:
+    for title, example in places[part::PARTS]:
         if example is None:
             visit.choose_page(title)
             yield title
@@ -105,7 +104,7 @@ def check_phone(table: dict[str, Any], where: str) -> None:
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_table_is_cut(scrolling: Any, address: str, part: int) -> None:
-    """Every place is entered once and looked at in both widths; with LOWPREC_SHARE=today a fifth of the places."""
+    """Every place is entered once and looked at in both widths."""
     visit = Visit(scrolling, address)
     page = visit.page
     page.set_viewport_size(WIDE)

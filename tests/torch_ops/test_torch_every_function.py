@@ -1,7 +1,6 @@
 """Every public function on arrays, in every way in which torch traces or transforms it: the bits of another input.
 
-A graph that kept what came out of the traced input as a constant would give these once more for the next one. With
-LOWPREC_SHARE=today, as in .ci/run, a fifth of the graphs is made: another one each day.
+A graph that kept what came out of the traced input as a constant would give these once more for the next one.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from support.daily_share import shared
 from support.torch_calls import bits, sample
 from torch._dynamo.testing import CompileCounterWithBackend
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
@@ -170,7 +168,7 @@ def _compiled_afresh() -> Iterator[None]:
 by_call = pytest.mark.parametrize("name", CALLS)
 
 
-@pytest.mark.parametrize(("mode", "name"), shared(itertools.product(["real", "fake", "symbolic"], CALLS)))
+@pytest.mark.parametrize(("mode", "name"), list(itertools.product(["real", "fake", "symbolic"], CALLS)))
 def test_made_into_a_graph(name: str, mode: str) -> None:
     call = CALLS[name]
     graph = graph_of(make_fx(call, tracing_mode=mode)(sample(0)))
@@ -213,7 +211,7 @@ def test_traced_by_jit(name: str) -> None:
     assert bits(torch.jit.load(file)(sample(1))) == bits(call(sample(1)))
 
 
-@pytest.mark.parametrize(("fullgraph", "name"), shared(itertools.product([True, False], CALLS)))
+@pytest.mark.parametrize(("fullgraph", "name"), list(itertools.product([True, False], CALLS)))
 def test_compiled(name: str, fullgraph: bool) -> None:
     call = CALLS[name]
     graphs: list[Any] = []
@@ -231,7 +229,7 @@ def every_call(x: Any) -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # torch's compiler warns of its own parts
-@pytest.mark.parametrize("backend", shared(["aot_eager", "inductor"]))
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_compiled_together(backend: str) -> None:
     if backend == "inductor" and shutil.which("g++") is None:
         pytest.skip("inductor compiles C++")
@@ -255,7 +253,7 @@ class Every(torch.nn.Module):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # torch's own parts
-@pytest.mark.parametrize("strict", shared([True, False]))
+@pytest.mark.parametrize("strict", [True, False])
 def test_exported(strict: bool, tmp_path: Path) -> None:
     shapes = ({0: torch.export.Dim("rows", min=2)},)
     program = torch.export.export(Every(), (sample(0),), dynamic_shapes=shapes, strict=strict)
@@ -275,7 +273,7 @@ def _stacked(results: list[Any], dim: int) -> Any:
     return tuple(torch.stack(column, dim) for column in zip(*results, strict=True))
 
 
-@pytest.mark.parametrize("name", shared(CALLS))
+@pytest.mark.parametrize("name", CALLS)
 def test_batched(name: str) -> None:
     call = CALLS[name]
     x = torch.stack([sample(seed) for seed in range(3)])
