@@ -11,16 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from support.compare import each_tier
-from support.fused_chains import (
-    FUSED_SCALED,
-    Conversion,
-    chain_of,
-    check,
-    elements_of,
-    fused_conversions,
-    run,
-    unlike,
-)
+from support.fused_chains import FUSED_SCALED, Conversion, chain_of, check, elements_of, fused_conversions, run, unlike
 from support.quantize_cases import draw_codes, draw_x, generator, odd_scales
 
 from lowprec import _kernels

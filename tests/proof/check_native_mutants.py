@@ -389,10 +389,7 @@ _QUOTIENTS = [
 _ROUNDINGS = ["tests/native/test_rounding_loops.py", "tests/native/test_stochastic_loops.py"]
 _ERRORS = ["tests/loss/test_error_stats.py", "tests/ops/quantize/test_quantize_errors.py"]
 _CALLS = ["tests/backends/test_known_calls.py", "tests/ops/quantize/test_scale_layouts_fused.py"]
-_THREADS = [
-    "tests/native/test_threads.py",
-    "tests/native/test_stream_output.py",
-]
+_THREADS = ["tests/native/test_threads.py", "tests/native/test_stream_output.py"]
 TESTS = {
     "*/vector_kernels/round.h": [*_ROUNDINGS, "tests/ops/cast/test_rounding_against_peers.py"],
     "*/vector_kernels/packing.h": ["tests/spec/test_packing.py", "tests/native/test_vector_loops.py"],
