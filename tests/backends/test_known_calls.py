@@ -55,11 +55,8 @@ def record(patch: pytest.MonkeyPatch) -> list[bool]:
     class Spy:
         def __init__(self, calls: CallCache) -> None:
             self.run, self.find, self.remember, self.by_shape = (
-                spied(calls.run),
-                calls.find,
-                calls.remember,
-                calls.by_shape,
-            )
+                spied(calls.run), calls.find, calls.remember, calls.by_shape,
+            )  # fmt: skip
 
     for name in ("QUANTIZED", "DEQUANTIZED"):
         patch.setattr(quantize_linear, name, Spy(getattr(quantize_linear, name)))

@@ -101,16 +101,13 @@ def test_known_absmax_scales_are_those_of_fractions(source: str, known: list[boo
 
 
 CALLS: dict[str, Callable[[Any], Any]] = {
-    "minmax uint8": lambda x: lp.minmax_scale(x, "uint8"),
-    "minmax int8": lambda x: lp.minmax_scale(x, "int8", axis=1),
+    "minmax uint8": lambda x: lp.minmax_scale(x, "uint8"), "minmax int8": lambda x: lp.minmax_scale(x, "int8", axis=1),
     "minmax int4": lambda x: lp.minmax_scale(x, "int4", axis=2, block_size=3),
     "minmax uint2": lambda x: lp.minmax_scale(x, "uint2", axis=0),
-    "minmax int16": lambda x: lp.minmax_scale(x, "int16", axis=(0, 1), block_size=(2, 2)),
-    "mx": lp.mx_quantize,
+    "minmax int16": lambda x: lp.minmax_scale(x, "int16", axis=(0, 1), block_size=(2, 2)), "mx": lp.mx_quantize,
     "mx axis": lambda x: lp.mx_quantize(x, "float8_e4m3fn", axis=0, block_size=2, specials="ignore"),
     "mx packed": lambda x: lp.mx_quantize(x, block_size=2, packed=True),
-    "mx int8": lambda x: lp.mx_quantize(x, "int8", scale_rule="rceil"),
-    "nvfp4": lp.nvfp4_quantize,
+    "mx int8": lambda x: lp.mx_quantize(x, "int8", scale_rule="rceil"), "nvfp4": lp.nvfp4_quantize,
     "nvfp4 number": lambda x: lp.nvfp4_quantize(x, axis=1, global_scale=0.1),
     "nvfp4 integer": lambda x: lp.nvfp4_quantize(x, global_scale=3, packed=True),
     "nvfp4 tiny": lambda x: lp.nvfp4_quantize(x, global_scale=1e-44),
@@ -120,7 +117,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "nvfp4 inverse of tiny": lambda x: lp.nvfp4_quantize(x, global_scale=1e-44, scale_rule="transformer_engine"),
     "mx stochastic": lambda x: lp.mx_quantize(x, packed=True, rounding="stochastic", seed=7, offset=3),
     "nvfp4 stochastic": lambda x: lp.nvfp4_quantize(x, rounding="stochastic", seed=(1 << 64) - 1, random_bits=8),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])

@@ -88,21 +88,18 @@ def test_layouts(x: np.ndarray, source: str, target: str, bits: int) -> None:
             np.testing.assert_array_equal(packed, lp.pack(encode(view, target, bits), target))
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "mode", "bits", "loops"),
-    [
-        ("float32", "float8_e4m3fn", "stochastic", 18, "stochastic32_to8"),
-        ("float32", "float8_e4m3fn", "stochastic", 19, "stochastic_fine32_to8"),
-        ("float32", "float8_e4m3fn", "stochastic", 32, "stochastic_fine32_to8"),
-        ("float32", "float8_e4m3fn", "stochastic_c", 31, "stochastic_fine32_to8"),
-        ("float32", "float8_e4m3fn", "stochastic_c", 32, "float32_to_float64.stochastic64_to8"),
-        ("bfloat16", "float16", "stochastic", 16, "decode_upper16.stochastic_fine32_to16"),
-        ("float32", "bfloat16", "stochastic", 32, "stochastic32_to16"),
-        ("float64", "float8_e5m2", "stochastic", 16, "float64_to_float32_odd.stochastic32_to8"),
-        ("float64", "float8_e5m2", "stochastic", 20, "stochastic64_to8"),
-        ("float64", "bfloat16", "stochastic", 8, "stochastic64_to16"),
-    ],
-)
+@pytest.mark.parametrize(("source", "target", "mode", "bits", "loops"), [
+    ("float32", "float8_e4m3fn", "stochastic", 18, "stochastic32_to8"),
+    ("float32", "float8_e4m3fn", "stochastic", 19, "stochastic_fine32_to8"),
+    ("float32", "float8_e4m3fn", "stochastic", 32, "stochastic_fine32_to8"),
+    ("float32", "float8_e4m3fn", "stochastic_c", 31, "stochastic_fine32_to8"),
+    ("float32", "float8_e4m3fn", "stochastic_c", 32, "float32_to_float64.stochastic64_to8"),
+    ("bfloat16", "float16", "stochastic", 16, "decode_upper16.stochastic_fine32_to16"),
+    ("float32", "bfloat16", "stochastic", 32, "stochastic32_to16"),
+    ("float64", "float8_e5m2", "stochastic", 16, "float64_to_float32_odd.stochastic32_to8"),
+    ("float64", "float8_e5m2", "stochastic", 20, "stochastic64_to8"),
+    ("float64", "bfloat16", "stochastic", 8, "stochastic64_to16"),
+])  # fmt: skip
 def test_float64_is_for_what_32_bits_cannot_hold(
     source: str, target: str, mode: RoundingName, bits: int, loops: str
 ) -> None:
@@ -156,10 +153,8 @@ def test_share_of_the_upper_neighbour(part: float, mode: str) -> None:
     exact = (float(value) - 1) * 8
     scaled = exact * 2**16
     chance = {
-        "stochastic_a": math.floor(scaled),
-        "stochastic_b": math.floor(scaled + 0.5),
-        "stochastic_c": round(scaled),
-    }
+        "stochastic_a": math.floor(scaled), "stochastic_b": math.floor(scaled + 0.5), "stochastic_c": round(scaled),
+    }  # fmt: skip
     p = chance[mode] / 2**16
     x = np.full(COUNT, value)
     codes = lp.encode(x, "float8_e4m3fn", rounding=mode, seed=int(part * 1000))

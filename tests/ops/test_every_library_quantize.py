@@ -25,13 +25,9 @@ SHAPE = (5, 11, 4)
 GRANULARITIES: dict[
     str, tuple[tuple[int, ...], Any, Any]
 ] = {  # how the scale lies beside an array of SHAPE: its shape, axis and block_size
-    "tensor": ((), 1, 0),
-    "axis 0": ((5,), 0, 0),
-    "last axis": ((4,), -1, 0),
-    "blocks": ((5, 3, 4), 1, 4),
-    "long blocks": ((1, 11, 4), 0, 7),
-    "tiles": ((3, 3, 4), (0, 1), (2, 4)),
-}
+    "tensor": ((), 1, 0), "axis 0": ((5,), 0, 0), "last axis": ((4,), -1, 0), "blocks": ((5, 3, 4), 1, 4),
+    "long blocks": ((1, 11, 4), 0, 7), "tiles": ((3, 3, 4), (0, 1), (2, 4)),
+}  # fmt: skip
 
 
 def values(fmt: Format, shape: tuple[int, ...] = SHAPE) -> np.ndarray:
@@ -191,13 +187,10 @@ def test_a_block_beyond_the_axis(xp: Library) -> None:
     assert xp.unwrap(got).tolist() == [[1, 2, 3, 4], [-2, 3, -4, 4]]
 
 
-@pytest.mark.parametrize(
-    ("shape", "axis", "scales"),
-    [
-        ((2, 0), 1, (2, 0)), ((0, 3), 0, (0, 3)), ((3, 0, 5), 1, (3, 0, 5)), ((0,), 0, (0,)), ((0, 8), 1, (0, 2)),
-        ((2, 0, 70), 1, (2, 0, 70)), ((5, 8, 0), 1, (5, 2, 0)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("shape", "axis", "scales"), [
+    ((2, 0), 1, (2, 0)), ((0, 3), 0, (0, 3)), ((3, 0, 5), 1, (3, 0, 5)), ((0,), 0, (0,)), ((0, 8), 1, (0, 2)),
+    ((2, 0, 70), 1, (2, 0, 70)), ((5, 8, 0), 1, (5, 2, 0)),
+])  # fmt: skip
 def test_blocks_of_nothing(xp: Library, shape: tuple[int, ...], axis: int, scales: tuple[int, ...]) -> None:
     def both(x: Any, codes: Any, scale: Any, zero: Any) -> tuple[Any, Any, Any]:
         return (

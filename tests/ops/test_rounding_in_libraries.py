@@ -73,13 +73,10 @@ def test_quantization_in_every_library(xp: Library, rounding: str) -> None:
 
 
 LAYOUTS = {
-    "transposed": lambda x: x.T,
-    "reversed": lambda x: x[::-1, :, ::-1],
-    "steps": lambda x: x[:, ::2, 1::3],
-    "Fortran": np.asfortranarray,
-    "other byte order": lambda x: x.astype(x.dtype.newbyteorder()),
+    "transposed": lambda x: x.T, "reversed": lambda x: x[::-1, :, ::-1], "steps": lambda x: x[:, ::2, 1::3],
+    "Fortran": np.asfortranarray, "other byte order": lambda x: x.astype(x.dtype.newbyteorder()),
     "repeated": lambda x: np.broadcast_to(x[:1], x.shape),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)

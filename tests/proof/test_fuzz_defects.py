@@ -67,13 +67,10 @@ def test_a_long_name_in_an_archive(tmp_path: Path) -> None:
     assert len(str(caught.value)) < 300
 
 
-@pytest.mark.parametrize(
-    ("layout", "options"),
-    [
-        ("mistral", {"layout": "modelopt"}), ("awq", {"to": "bfloat16"}), ("gptq", {"to": "bfloat16"}),
-        ("modelopt fp8", {"layout": "modelopt"}), ("unknown scale", {"to": "bfloat16"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("layout", "options"), [
+    ("mistral", {"layout": "modelopt"}), ("awq", {"to": "bfloat16"}), ("gptq", {"to": "bfloat16"}),
+    ("modelopt fp8", {"layout": "modelopt"}), ("unknown scale", {"to": "bfloat16"}),
+])  # fmt: skip
 def test_errors_of_convert_name_the_checkpoint(layout: str, options: dict[str, str], tmp_path: Path) -> None:
     """Those about a tensor named it alone, and those about a setting no file that one could find."""
     folder = write_folder(tmp_path / "in", LAYOUTS[layout])

@@ -187,14 +187,9 @@ class ArraysThatShareMemory(RuleBasedStateMachine):
         return self._adopt(self._call(lp.cast, x.array, fmt, source=x.fmt), fmt, codes)
 
     @rule(
-        source=memories,
-        held=st.sampled_from(LINEAR_INPUTS),
-        place=PLACES,
-        memory=memories,
-        fmt=st.sampled_from(LINEAR_CODES),
-        seed=st.integers(0, 999),
-        scale=st.sampled_from(SCALES),
-    )
+        source=memories, held=st.sampled_from(LINEAR_INPUTS), place=PLACES, memory=memories,
+        fmt=st.sampled_from(LINEAR_CODES), seed=st.integers(0, 999), scale=st.sampled_from(SCALES),
+    )  # fmt: skip
     def quantize_into(
         self, source: Memory, held: Format, place: tuple[int, int], memory: Memory, fmt: Format, seed: int, scale: float
     ) -> None:
@@ -211,14 +206,9 @@ class ArraysThatShareMemory(RuleBasedStateMachine):
         out.write(codes)
 
     @rule(
-        source=memories,
-        held=st.sampled_from(LINEAR_CODES),
-        place=PLACES,
-        memory=memories,
-        fmt=st.sampled_from(FLOATS),
-        seed=st.integers(0, 999),
-        scale=st.sampled_from(SCALES),
-    )
+        source=memories, held=st.sampled_from(LINEAR_CODES), place=PLACES, memory=memories, fmt=st.sampled_from(FLOATS),
+        seed=st.integers(0, 999), scale=st.sampled_from(SCALES),
+    )  # fmt: skip
     def dequantize_into(
         self, source: Memory, held: Format, place: tuple[int, int], memory: Memory, fmt: Format, seed: int, scale: float
     ) -> None:
@@ -298,11 +288,7 @@ class ArraysThatShareMemory(RuleBasedStateMachine):
 
 
 ArraysThatShareMemory.TestCase.settings = settings(
-    max_examples=EXAMPLES or 120,
-    stateful_step_count=30,
-    derandomize=not EXAMPLES,
-    database=None,
-    deadline=None,
+    max_examples=EXAMPLES or 120, stateful_step_count=30, derandomize=not EXAMPLES, database=None, deadline=None,
     suppress_health_check=list(HealthCheck),
-)
+)  # fmt: skip
 TestArraysThatShareMemory = pytest.mark.slow(ArraysThatShareMemory.TestCase)

@@ -145,14 +145,10 @@ def test_quantized(y: str) -> None:
         offsets = [None] * 30 if zero_point is None else _unsigned(zero_point, types.y)
         for i, (a, s, z) in enumerate(zip(_unsigned(x, types.x), _unsigned(scale, types.scale), offsets, strict=True)):
             wanted = exact_quantize.quantize(
-                _exact(a, types.x),
-                _exact(s, types.scale),
-                None if z is None else _exact(z, types.y),
-                types.y,
-                precision=precision or exact_quantize.precision_of(types.scale),
-                saturate=options["saturate"],
+                _exact(a, types.x), _exact(s, types.scale), None if z is None else _exact(z, types.y), types.y,
+                precision=precision or exact_quantize.precision_of(types.scale), saturate=options["saturate"],
                 opset=options["opset"],
-            )
+            )  # fmt: skip
             assert found[i] == wanted, (_name(types), options, x[i], scale[i], z)
 
 
@@ -233,8 +229,7 @@ def test_type_tables_are_those_of_onnx(operator: str, version: int) -> None:
 POWERS = FORMATS["float8_e8m0fnu"]
 TARGETS = [
     *(row for row in NUMERIC if row.is_float), p3109(8, 3, "se"), p3109(8, 3, "uf"), p3109(6, 1, "se"),
-    p3109(7, 2, "ue"),
-    float_format("u3m2", (3, 2, 3), inf=False, nan=NaNRule.NONE, signed=False),
+    p3109(7, 2, "ue"), float_format("u3m2", (3, 2, 3), inf=False, nan=NaNRule.NONE, signed=False),
     float_format("e5m5b-90", (5, 5, -90), inf=True, nan=NaNRule.IEEE),  # the smallest value is 2**86
     Format("e4", "E4", 1001, POWERS.kind, 4, 0, 7, False, False, NaNRule.NONE, False, None, 28, "this test"),
 ]  # fmt: skip

@@ -74,14 +74,12 @@ def test_binary8p3se() -> None:
     [  # of e4m3: the largest, Inf, the canonical NaN, what `lowprec formats` says of NaN
         (NaNRule.IEEE, True, (0x77, 0x78, 0x7C, "79-7F, F9-FF")),
         (NaNRule.IEEE, False, (0x78, None, 0x7C, "79-7F, F9-FF")),
-        (NaNRule.ALL_ONES, True, (0x7D, 0x7E, 0x7F, "7F, FF")),
-        (NaNRule.ALL_ONES, False, (0x7E, None, 0x7F, "7F, FF")),
+        (NaNRule.ALL_ONES, True, (0x7D, 0x7E, 0x7F, "7F, FF")), (NaNRule.ALL_ONES, False, (0x7E, None, 0x7F, "7F, FF")),
         (NaNRule.NEGATIVE_ZERO, True, (0x7E, 0x7F, 0x80, "80")),
-        (NaNRule.NEGATIVE_ZERO, False, (0x7F, None, 0x80, "80")),
-        (NaNRule.NONE, True, (0x7E, 0x7F, None, "none")),
+        (NaNRule.NEGATIVE_ZERO, False, (0x7F, None, 0x80, "80")), (NaNRule.NONE, True, (0x7E, 0x7F, None, "none")),
         (NaNRule.NONE, False, (0x7F, None, None, "none")),
     ],
-)
+)  # fmt: skip
 def test_special_codes(nan: NaNRule, inf: bool, codes: tuple[int, int | None, int | None, str]) -> None:
     fmt = float_format("e4m3", (4, 3, 7), inf=inf, nan=nan)
     info = lp.finfo(fmt)
@@ -241,17 +239,12 @@ def test_text() -> None:
 
 def _theirs(fmt: Format) -> gfloat.FormatInfo:
     return gfloat.FormatInfo(
-        fmt.name,
-        k=fmt.bits,
-        precision=fmt.mantissa_bits + 1,
-        bias=fmt.bias,
-        is_signed=True,
+        fmt.name, k=fmt.bits, precision=fmt.mantissa_bits + 1, bias=fmt.bias, is_signed=True,
         domain=gfloat.Domain.Extended if fmt.has_inf else gfloat.Domain.Finite,
         has_nz=fmt.nan is not NaNRule.NEGATIVE_ZERO,
         num_high_nans={NaNRule.IEEE: 2**fmt.mantissa_bits - 1, NaNRule.ALL_ONES: 1}.get(fmt.nan, 0),
-        has_subnormals=True,
-        is_twos_complement=False,
-    )
+        has_subnormals=True, is_twos_complement=False,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in CUSTOM_FORMATS if fmt.bits <= 10], **BY_NAME)

@@ -73,17 +73,14 @@ def test_facts(facts: dict[str, Any], expected: tuple[object, ...]) -> None:
     assert info.dtype == lp.storage_dtype(fmt, np) == (np.uint8 if fmt.bits <= 8 else np.uint16)
 
 
-@pytest.mark.parametrize(
-    ("facts", "text"),
-    [
-        (E4M3, "lp.float_format('tried', exponent_bits=4, mantissa_bits=3, bias=7)"),
-        (
-            {**E8M0, "reference": "a 'page'"},
-            "lp.float_format('tried', exponent_bits=8, mantissa_bits=0, bias=127, signed=False, inf=False, "
-            "nan='all-ones', zero=False, reference=\"a 'page'\")",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("facts", "text"), [
+    (E4M3, "lp.float_format('tried', exponent_bits=4, mantissa_bits=3, bias=7)"),
+    (
+        {**E8M0, "reference": "a 'page'"},
+        "lp.float_format('tried', exponent_bits=8, mantissa_bits=0, bias=127, signed=False, inf=False, "
+        "nan='all-ones', zero=False, reference=\"a 'page'\")",
+    ),
+])  # fmt: skip
 def test_repr_is_the_call(facts: dict[str, Any], text: str) -> None:
     fmt = lp.float_format("tried", **facts)
     assert repr(fmt) == text
@@ -101,67 +98,60 @@ def test_shown_in_notebooks() -> None:
 # ---- what is refused
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"exponent_bits": 0}, "`exponent_bits` must be 1 to 11 .without exponent bits .* fixed-point format.; got 0"),
-        ({"exponent_bits": 12}, "`exponent_bits` must be 1 to 11 .float64 has no more.; got 12"),
-        ({"mantissa_bits": 31}, "`mantissa_bits` must be 0 to 30; got 31"),
-        ({"mantissa_bits": -1}, "`mantissa_bits` must be 0 to 30; got -1"),
-        (
-            {"exponent_bits": 8, "mantissa_bits": 24},
-            r"`exponent_bits` and `mantissa_bits` must make a code of 2 to 32 bits .*; got 8 \+ 24 .* are 33",
-        ),
-        (
-            {"exponent_bits": 1, "mantissa_bits": 0, "signed": False, "inf": False, "nan": "none"},
-            r"`exponent_bits` and `mantissa_bits` must make a code of 2 to 32 bits with the sign; got 1 \+ 0 .* are 1",
-        ),
-        ({"signed": False, "nan": "negative-zero"}, "`nan` must be another rule .* without a sign, since .* no -0;"),
-        ({"mantissa_bits": 0}, "`nan` must be another rule than 'ieee' without a mantissa, which no NaN could have;"),
-        ({"zero": False}, "`zero` must be True for a format with a sign or a mantissa; got False"),
-        ({"zero": False, "signed": False}, "`zero` must be True for a format with a sign or a mantissa; got False"),
-        (
-            {"exponent_bits": 1, "mantissa_bits": 0, "nan": "none"},
-            "`inf` must be False, or no finite value is left but 0; got True",
-        ),
-        (
-            {"exponent_bits": 1, "mantissa_bits": 0, "nan": "all-ones", "inf": False},
-            "`nan` must be another rule than 'all-ones', or no finite value is left but 0; got 'all-ones'",
-        ),
-        (
-            {**E8M0, "exponent_bits": 2, "mantissa_bits": 0, "bias": 1100},
-            "`bias` must be such that float64 holds every value; got 1100",
-        ),
-        ({"bias": 10**30}, "`bias` must be such that float64 holds every value; got 10+$"),
-        ({"bias": 1.0}, "`bias` must be an integer or None; got 1.0"),
-        ({"bias": True}, "`bias` must be an integer or None; got True"),
-        ({"nan": "IEEE"}, "`nan` must be one of ieee, all-ones, negative-zero, none; got 'IEEE'"),
-        ({"nan": ["ieee"]}, "`nan` must be one of ieee, all-ones, negative-zero, none; got .'ieee'."),
-        ({"reference": None}, "`reference` must be a text; got None"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"exponent_bits": 0}, "`exponent_bits` must be 1 to 11 .without exponent bits .* fixed-point format.; got 0"),
+    ({"exponent_bits": 12}, "`exponent_bits` must be 1 to 11 .float64 has no more.; got 12"),
+    ({"mantissa_bits": 31}, "`mantissa_bits` must be 0 to 30; got 31"),
+    ({"mantissa_bits": -1}, "`mantissa_bits` must be 0 to 30; got -1"),
+    (
+        {"exponent_bits": 8, "mantissa_bits": 24},
+        r"`exponent_bits` and `mantissa_bits` must make a code of 2 to 32 bits .*; got 8 \+ 24 .* are 33",
+    ),
+    (
+        {"exponent_bits": 1, "mantissa_bits": 0, "signed": False, "inf": False, "nan": "none"},
+        r"`exponent_bits` and `mantissa_bits` must make a code of 2 to 32 bits with the sign; got 1 \+ 0 .* are 1",
+    ),
+    ({"signed": False, "nan": "negative-zero"}, "`nan` must be another rule .* without a sign, since .* no -0;"),
+    ({"mantissa_bits": 0}, "`nan` must be another rule than 'ieee' without a mantissa, which no NaN could have;"),
+    ({"zero": False}, "`zero` must be True for a format with a sign or a mantissa; got False"),
+    ({"zero": False, "signed": False}, "`zero` must be True for a format with a sign or a mantissa; got False"),
+    (
+        {"exponent_bits": 1, "mantissa_bits": 0, "nan": "none"},
+        "`inf` must be False, or no finite value is left but 0; got True",
+    ),
+    (
+        {"exponent_bits": 1, "mantissa_bits": 0, "nan": "all-ones", "inf": False},
+        "`nan` must be another rule than 'all-ones', or no finite value is left but 0; got 'all-ones'",
+    ),
+    (
+        {**E8M0, "exponent_bits": 2, "mantissa_bits": 0, "bias": 1100},
+        "`bias` must be such that float64 holds every value; got 1100",
+    ),
+    ({"bias": 10**30}, "`bias` must be such that float64 holds every value; got 10+$"),
+    ({"bias": 1.0}, "`bias` must be an integer or None; got 1.0"),
+    ({"bias": True}, "`bias` must be an integer or None; got True"),
+    ({"nan": "IEEE"}, "`nan` must be one of ieee, all-ones, negative-zero, none; got 'IEEE'"),
+    ({"nan": ["ieee"]}, "`nan` must be one of ieee, all-ones, negative-zero, none; got .'ieee'."),
+    ({"reference": None}, "`reference` must be a text; got None"),
+])  # fmt: skip
 def test_facts_that_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         lp.float_format("tried", **{**E4M3, **changes})
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("float16", "must be no name of a row of lowprec.formats"),
-        ("FLOAT8E4M3FN", "must be no name of a row of lowprec.formats"),
-        ("DOUBLE", "must be no name of a row of lowprec.formats"),
-        ("binary8p3se", "must be no name of IEEE P3109, which lp.as_format takes"),
-        ("Binary99p3sE", "must be no name of IEEE P3109, which lp.as_format takes"),
-        ("17", "must not be a number, which is an ONNX enum value"),
-        ("", "must be 1 to 64 printable characters without spaces"),
-        ("a b", "must be 1 to 64 printable characters without spaces"),
-        ("a\n", "must be 1 to 64 printable characters without spaces"),
-        ("a\u200b", "must be 1 to 64 printable characters without spaces"),
-        ("x" * 65, "must be 1 to 64 printable characters without spaces"),
-        (5, "must be a text"),
-    ],
-)
+@pytest.mark.parametrize(("name", "message"), [
+    ("float16", "must be no name of a row of lowprec.formats"),
+    ("FLOAT8E4M3FN", "must be no name of a row of lowprec.formats"),
+    ("DOUBLE", "must be no name of a row of lowprec.formats"),
+    ("binary8p3se", "must be no name of IEEE P3109, which lp.as_format takes"),
+    ("Binary99p3sE", "must be no name of IEEE P3109, which lp.as_format takes"),
+    ("17", "must not be a number, which is an ONNX enum value"),
+    ("", "must be 1 to 64 printable characters without spaces"),
+    ("a b", "must be 1 to 64 printable characters without spaces"),
+    ("a\n", "must be 1 to 64 printable characters without spaces"),
+    ("a\u200b", "must be 1 to 64 printable characters without spaces"),
+    ("x" * 65, "must be 1 to 64 printable characters without spaces"), (5, "must be a text"),
+])  # fmt: skip
 def test_names_that_are_refused(name: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^`name` {message}; got "):
         lp.float_format(name, **E4M3)
@@ -238,22 +228,19 @@ def test_descriptions() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"exponent_bits": 5.0}, "`exponent_bits` must be of type int; got 5.0"),
-        ({"exponent_bits": True}, "`exponent_bits` must be of type int; got True"),
-        ({"exponent_bits": 10**9}, "`exponent_bits` must be 1 to 11 .*; got 1000000000"),
-        ({"bias": -(10**40)}, "`bias` must be such that float64 holds every value; got a negative integer of 133 bits"),
-        ({"signed": 1}, "`signed` must be of type bool; got 1"),
-        ({"nan": "nan"}, "`nan` must be one of ieee, all-ones, negative-zero, none; got 'nan'"),
-        ({"name": "float16"}, "`name` must be no name of a row of lowprec.formats; got 'float16'"),
-        ({"name": "binary8p3se"}, "`name` must be another one than 'binary8p3se', which has other facts"),
-        ({"name": "binary8p8se"}, "`name` must have a precision from 1 to 7 .*; got 'binary8p8se'"),
-        ({"name": None}, "`name` must be of type str; got None"),
-        ({"more": 1}, "a description of a format must have the entries name, exponent_bits, .*, source"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"exponent_bits": 5.0}, "`exponent_bits` must be of type int; got 5.0"),
+    ({"exponent_bits": True}, "`exponent_bits` must be of type int; got True"),
+    ({"exponent_bits": 10**9}, "`exponent_bits` must be 1 to 11 .*; got 1000000000"),
+    ({"bias": -(10**40)}, "`bias` must be such that float64 holds every value; got a negative integer of 133 bits"),
+    ({"signed": 1}, "`signed` must be of type bool; got 1"),
+    ({"nan": "nan"}, "`nan` must be one of ieee, all-ones, negative-zero, none; got 'nan'"),
+    ({"name": "float16"}, "`name` must be no name of a row of lowprec.formats; got 'float16'"),
+    ({"name": "binary8p3se"}, "`name` must be another one than 'binary8p3se', which has other facts"),
+    ({"name": "binary8p8se"}, "`name` must have a precision from 1 to 7 .*; got 'binary8p8se'"),
+    ({"name": None}, "`name` must be of type str; got None"),
+    ({"more": 1}, "a description of a format must have the entries name, exponent_bits, .*, source"),
+])  # fmt: skip
 def test_descriptions_that_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         format_described_by({**description_of(FMT), **changes})
@@ -281,16 +268,13 @@ CODES = np.uint8([0x3C, 0x80, 0x7D, 0x7F, 0xFD])
 def test_opset_must_be_the_default() -> None:
     message = "^`opset` must be 28, the default, for taken, which ONNX lacks; got 27$"
     calls = [
-        lambda opset: lp.cast(X, FMT, opset=opset),
-        lambda opset: lp.cast(CODES, "float16", source=FMT, opset=opset),
-        lambda opset: lp.encode(X, FMT, opset=opset),
-        lambda opset: lp.bitcast(CODES, FMT, opset=opset),
+        lambda opset: lp.cast(X, FMT, opset=opset), lambda opset: lp.cast(CODES, "float16", source=FMT, opset=opset),
+        lambda opset: lp.encode(X, FMT, opset=opset), lambda opset: lp.bitcast(CODES, FMT, opset=opset),
         lambda opset: lp.bitcast(CODES, "int8", source=FMT, opset=opset),
         lambda opset: lp.quantize_linear(X, 1.0, output_dtype=FMT, opset=opset),
         lambda opset: lp.dequantize_linear(CODES, 1.0, source=FMT, opset=opset),
-        lambda opset: lp.explain(1, FMT, opset=opset),
-        lambda opset: reference.encode(1, FMT, opset=opset),
-    ]
+        lambda opset: lp.explain(1, FMT, opset=opset), lambda opset: reference.encode(1, FMT, opset=opset),
+    ]  # fmt: skip
     for call in calls:
         call(28)
         call(np.int64(28))
@@ -513,14 +497,12 @@ def test_a_name_as_p3109s_are() -> None:
 
 
 ARRAYS: list[tuple[str, Callable[[lp.Format], object]]] = [
-    ("to", lambda fmt: lp.cast(X, fmt)),
-    ("source", lambda fmt: lp.cast(np.uint32([1]), "float32", source=fmt)),
-    ("to", lambda fmt: lp.encode(X, fmt)),
-    ("x", lambda fmt: lp.dequantize_linear(np.uint32([1]), X[:1], source=fmt)),
+    ("to", lambda fmt: lp.cast(X, fmt)), ("source", lambda fmt: lp.cast(np.uint32([1]), "float32", source=fmt)),
+    ("to", lambda fmt: lp.encode(X, fmt)), ("x", lambda fmt: lp.dequantize_linear(np.uint32([1]), X[:1], source=fmt)),
     ("output_dtype", lambda fmt: lp.quantize_linear(X, X[:1], output_dtype=fmt)),
     ("precision", lambda fmt: lp.quantize_linear(X, X[:1], output_dtype="int8", precision=fmt)),
     ("to", lambda fmt: lp.mx_quantize(np.ones((1, 32), np.float32), fmt)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("parameter", "call"), ARRAYS)

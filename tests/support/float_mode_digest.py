@@ -63,12 +63,9 @@ def _sorted(pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
 def _programs(make: Any, rules: Any, source: Format, target: Format) -> Part:
     """Yield the program of a plan with every option that changes one."""
     sides = {
-        "extend": target.is_integer and target.bits < 8,
-        "swap": source.storage_bits > 8,
-        "swap_out": target.storage_bits > 8,
-        "packed": target.bits in (2, 4, 6),
-        "unpacked": source.bits in (2, 4, 6),
-    }
+        "extend": target.is_integer and target.bits < 8, "swap": source.storage_bits > 8,
+        "swap_out": target.storage_bits > 8, "packed": target.bits in (2, 4, 6), "unpacked": source.bits in (2, 4, 6),
+    }  # fmt: skip
     for values in itertools.product(*([False, True] if changes else [False] for changes in sides.values())):
         yield values, _spelled(make(rules, **dict(zip(sides, values, strict=True))))
 
@@ -272,12 +269,10 @@ def _facts_of(report: Any) -> object:
 _NORMAL = np.random.default_rng(13).normal(size=(30, 160))
 POWERS = [0.1, 0.7, 1e-9, 3.3, 1e9, 1 / 3] * 5
 TENSORS = {
-    "single": _NORMAL.astype(np.float32),
-    "double": _NORMAL,
-    "half": _NORMAL.astype(np.float16),
+    "single": _NORMAL.astype(np.float32), "double": _NORMAL, "half": _NORMAL.astype(np.float16),
     "tiny": np.ldexp(_NORMAL, -135).astype(np.float32),
     "odd": np.array([[np.nan, np.inf, 1e38, -3e-45, 0.1, 465, 0, -0.0] * 8] * 4, np.float32),
-}
+}  # fmt: skip
 
 
 def losses() -> Part:

@@ -27,27 +27,22 @@ _SCALED_21 = f"int8 uint8 int16 uint16 int32 {_FLOAT8} uint4 int4"
 _FLOATS = "float float16 bfloat16"
 
 _QUANTIZE = {
-    10: ("float int32", "float", "int8 uint8"),
-    13: ("float int32", "float", "int8 uint8"),
-    19: (_SOURCES, None, f"int8 uint8 {_FLOAT8}"),
-    21: (_SOURCES, None, _CODES_21),
+    10: ("float int32", "float", "int8 uint8"), 13: ("float int32", "float", "int8 uint8"),
+    19: (_SOURCES, None, f"int8 uint8 {_FLOAT8}"), 21: (_SOURCES, None, _CODES_21),
     23: (_SOURCES, _SOURCES, f"{_CODES_21} float4e2m1"),
     24: (_SOURCES, f"{_SOURCES} float8e8m0", f"{_CODES_21} float4e2m1"),
     25: (_SOURCES, f"{_SOURCES} float8e8m0", f"{_CODES_21} float4e2m1 uint2 int2"),
     28: (_SOURCES, f"{_SOURCES} float8e8m0", f"{_CODES_21} float4e2m1 uint2 int2 float6e2m3 float6e3m2"),
-}
+}  # fmt: skip
 """Of each version: types of `x`, of the scale (None: that of `x`), and of the result."""
 
 _DEQUANTIZE = {
-    10: ("int8 uint8 int32", "float"),
-    13: ("int8 uint8 int32", "float"),
-    19: (f"int8 uint8 int32 {_FLOAT8}", _FLOATS),
-    21: (_SCALED_21, _FLOATS),
-    23: (f"{_SCALED_21} float4e2m1", _FLOATS),
+    10: ("int8 uint8 int32", "float"), 13: ("int8 uint8 int32", "float"), 19: (f"int8 uint8 int32 {_FLOAT8}", _FLOATS),
+    21: (_SCALED_21, _FLOATS), 23: (f"{_SCALED_21} float4e2m1", _FLOATS),
     24: (f"{_SCALED_21} float4e2m1", f"{_FLOATS} float8e8m0"),
     25: (f"{_SCALED_21} float4e2m1 uint2 int2", f"{_FLOATS} float8e8m0"),
     28: (f"{_SCALED_21} float4e2m1 uint2 int2 float6e2m3 float6e3m2", f"{_FLOATS} float8e8m0"),
-}
+}  # fmt: skip
 """Of each version: types of `x` and of the scale."""
 
 

@@ -42,21 +42,18 @@ def _int4(x: Any) -> Any:
 
 CALLS: dict[str, Callable[[Any], Any]] = {
     "cast": lambda x: lp.cast(x, "float8_e4m3fn", saturate=False),
-    "cast to a dtype": lambda x: lp.cast(x, torch.bfloat16),
-    "cast to a row": lambda x: lp.cast(x, _ROW, opset=21),
+    "cast to a dtype": lambda x: lp.cast(x, torch.bfloat16), "cast to a row": lambda x: lp.cast(x, _ROW, opset=21),
     "cast to a number": lambda x: lp.cast(x, 22),
     "cast to powers": lambda x: lp.cast(x, "float8_e8m0fnu", round_mode="nearest"),
     "cast from codes": lambda x: lp.cast(lp.encode(x, "bfloat16"), "float16", source=torch.bfloat16),
-    "cast transposed": lambda x: lp.cast(x.t(), "float16"),
-    "cast slices": lambda x: lp.cast(x[:, ::2], "bool"),
+    "cast transposed": lambda x: lp.cast(x.t(), "float16"), "cast slices": lambda x: lp.cast(x[:, ::2], "bool"),
     "cast into": lambda x: lp.cast(x, "int8", out=torch.zeros(6, 8, dtype=torch.int8)),
     "cast_like": lambda x: lp.cast_like(x, torch.zeros(1, dtype=torch.int16), saturate=True),
     "bitcast": lambda x: lp.bitcast(x, "uint32"),
     "bitcast narrow": lambda x: lp.bitcast(lp.encode(x, "float4_e2m1fn"), "int4", source="float4_e2m1fn"),
     "encode": lambda x: lp.encode(x, "float16"),
     "encode packed": lambda x: lp.encode(x[:, :7], "float6_e3m2fn", packed=True),
-    "pack": lambda x: lp.pack(lp.encode(x, "int2"), "int2"),
-    "unpack": lambda x: lp.unpack(_int4(x), "int4", (8, 6)),
+    "pack": lambda x: lp.pack(lp.encode(x, "int2"), "int2"), "unpack": lambda x: lp.unpack(_int4(x), "int4", (8, 6)),
     "decode": lambda x: lp.decode(lp.encode(x, "float16"), "float16", to="bfloat16"),
     "decode packed": lambda x: lp.decode(_int4(x), "float4_e2m1fn", packed=True, shape=x.shape),
     "decode packed flat": lambda x: lp.decode(_int4(x), "uint4", packed=True, shape=47, to="int16"),
@@ -77,16 +74,12 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "dequantize per axis": lambda x: lp.dequantize_linear(
         lp.cast(x, "int8"), _SCALE, _ZERO, axis=0, output_dtype="float16"
     ),
-    "dequantize tiles": lambda x: lp.dequantize_linear(
-        lp.cast(x, "int8"), _BLOCKS[:3], axis=(0, 1), block_size=(2, 4)
-    ),
+    "dequantize tiles": lambda x: lp.dequantize_linear(lp.cast(x, "int8"), _BLOCKS[:3], axis=(0, 1), block_size=(2, 4)),
     "dequantize blocks": lambda x: lp.dequantize_linear(
         _int4(x), lp.encode(_BLOCKS, "float8_e8m0fnu"), 1, source="int4", scale_format="float8_e8m0fnu",
-        block_size=4, packed=True, shape=(6, 8), output_dtype="bfloat16",
-        axis=1,
+        block_size=4, packed=True, shape=(6, 8), output_dtype="bfloat16", axis=1,
     ),
-    "dynamic": lambda x: lp.dynamic_quantize_linear(x[1:]),
-    "absmax": lambda x: lp.absmax_scale(x, "float8_e4m3fn"),
+    "dynamic": lambda x: lp.dynamic_quantize_linear(x[1:]), "absmax": lambda x: lp.absmax_scale(x, "float8_e4m3fn"),
     "absmax per axis": lambda x: lp.absmax_scale(x, "int8", axis=-2, scale_format="bfloat16"),
     "absmax blocks": lambda x: lp.absmax_scale(
         x.t(), "float4_e2m1fn", axis=0, block_size=3, scale_format="float8_e8m0fnu", scale_rule="rceil"

@@ -117,10 +117,8 @@ FUNCTIONS: dict[str, Row] = {
     "pack": Row(lambda x: lp.pack(_codes(x, "int2"), "int2")),
     "quantize": Row(
         lambda x: (
-            *lp.quantize(x, "int8", axis=1),
-            *lp.quantize(x, "mxfp4", block_size=4),
-            *lp.quantize(x, "nvfp4", block_size=4, packed=True),
-            *lp.quantize(x.double(), "float8_e4m3fn", axis=0),
+            *lp.quantize(x, "int8", axis=1), *lp.quantize(x, "mxfp4", block_size=4),
+            *lp.quantize(x, "nvfp4", block_size=4, packed=True), *lp.quantize(x.double(), "float8_e4m3fn", axis=0),
             *lp.quantize(x, "uint4", block_size=3, zero_point=True),
         ),
         lambda x: tuple(lp.quantize(x, "int8", out=torch.empty_like(x, dtype=torch.int8))),
@@ -133,7 +131,7 @@ FUNCTIONS: dict[str, Row] = {
     ),
     "to_torch": Row(lambda x: (lp.to_torch(_codes(x, "int4"), "int4"), lp.to_torch(lp.encode(x, "float16"), 10))),
     "unpack": Row(lambda x: lp.unpack(_packed(x), "float4_e2m1fn", x.shape)),
-}
+}  # fmt: skip
 RETURN_OTHERS = {"to_jax", "to_numpy", "stochastic_bits"}
 WITHOUT_ARRAYS = {
     "Format", "Quantized", "as_format", "build_info", "compare", "convert", "explain", "finfo", "float_format",
@@ -357,12 +355,9 @@ def _formats() -> list[list[Any]]:
 
     names = ["float8_e4m3fn", "float16", "int4"]
     return [
-        names,
-        [17, 10, 22],
-        list(Numbers),
-        [lp.formats[name] for name in names],
+        names, [17, 10, 22], list(Numbers), [lp.formats[name] for name in names],
         [torch.float8_e4m3fn, torch.half, torch.int8],
-    ]
+    ]  # fmt: skip
 
 
 by_formats = pytest.mark.parametrize("formats", _formats(), ids=["names", "numbers", "IntEnum", "Format", "dtypes"])

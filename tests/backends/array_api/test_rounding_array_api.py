@@ -94,10 +94,8 @@ def test_every_code_of_narrow_sources(library: Any, name: str) -> None:
 def edges(target: Format, rng: np.random.Generator) -> np.ndarray:
     """Return float64 numbers at, between and beside values of a format, beyond both ends, and special ones."""
     codes = {
-        *range(4),
-        *range(max(target.max_code - 3, 0), target.max_code),
-        *rng.integers(0, target.max_code, 20).tolist(),
-    }
+        *range(4), *range(max(target.max_code - 3, 0), target.max_code), *rng.integers(0, target.max_code, 20).tolist(),
+    }  # fmt: skip
     lower = np.array([target.magnitude(code) for code in sorted(codes)])
     gap = np.array([target.magnitude(code + 1) for code in sorted(codes)]) - lower
     places = np.array([0, 0.5, 0.25, 1 / 3, 2.0**-17, 2.0**-33, 1 - 2.0**-20])

@@ -42,13 +42,9 @@ SHAPES = [(), (1,), (7,), (40,), (3, 5), (2, 3, 17), (4, 33, 2), (2, 3, 4, 5)]
 
 
 def _run(
-    quantize_kernels: CpuBuild,
-    plan: Plan,
-    x: np.ndarray,
-    operands: tuple[np.ndarray, Format, np.ndarray | None, Format],
-    options: dict[str, Any],
-    **ends: bool,
-) -> np.ndarray:
+    quantize_kernels: CpuBuild, plan: Plan, x: np.ndarray,
+    operands: tuple[np.ndarray, Format, np.ndarray | None, Format], options: dict[str, Any], **ends: bool,
+) -> np.ndarray:  # fmt: skip
     """Return the flat codes that the kernel of a plan gives; scales and zero points are brought to their types here."""
     scale, scale_format, zero_point, code = operands
     scaling = plan.scaling
@@ -68,13 +64,9 @@ def _run(
 
 
 def _quantize(
-    quantize_kernels: CpuBuild,
-    x: np.ndarray,
-    scale: np.ndarray,
-    zero_point: np.ndarray | None,
-    types: Types,
+    quantize_kernels: CpuBuild, x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray | None, types: Types,
     options: dict[str, Any],
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     zero, output = (types.y, None) if zero_point is not None else (None, types.y)
     rules = {name: options[name] for name in ("precision", "saturate") if name in options}
     plan = quantize_plan(types.x, types.scale, zero, QuantizeOptions(output_dtype=output, **rules))
@@ -82,13 +74,9 @@ def _quantize(
 
 
 def _dequantize(
-    quantize_kernels: CpuBuild,
-    x: np.ndarray,
-    scale: np.ndarray,
-    zero_point: np.ndarray | None,
-    types: Types,
+    quantize_kernels: CpuBuild, x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray | None, types: Types,
     options: dict[str, Any],
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     zero = None if zero_point is None else types.x
     plan = dequantize_plan(types.x, types.scale, zero, QuantizeOptions(output_dtype=options.get("output_dtype")))
     return _run(quantize_kernels, plan, x, (scale, types.scale, zero_point, types.x), options).reshape(x.shape)
@@ -165,11 +153,9 @@ def test_packed_ends(quantize_kernels: CpuBuild, fmt: Format, shape: tuple[int, 
     back = dequantize_plan(fmt, FLOAT32, None, QuantizeOptions())
     where = granularity_of(shape, scale.shape, 1, 2, True, True)
     got = quantize_kernels(
-        np.frombuffer(packed, np.uint8),
-        make_program(back, unpacked=True),
-        codes.size,
+        np.frombuffer(packed, np.uint8), make_program(back, unpacked=True), codes.size,
         operands=(np.ascontiguousarray(scale), None, where),
-    )
+    )  # fmt: skip
     values = codes.view(fmt.dtype)
     expected = expect_dequantized(values, scale, None, Types(fmt, FLOAT32, FLOAT32), options)
     assert np.array_equal(got, expected.reshape(-1))

@@ -37,8 +37,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
      "`x` must be one of float32, float16, bfloat16, float64; got int32"),
     (lambda: lp.mx_quantize(Z.astype(complex)), TypeError, "`x` must hold"),
     (lambda: lp.mx_quantize(Z, "float8_e8m0fnu"), ValueError, ONE_OF),
-    (lambda: lp.mx_quantize(Z, "int4"), ValueError, ONE_OF),
-    (lambda: lp.mx_quantize(Z, "float64"), ValueError, ONE_OF),
+    (lambda: lp.mx_quantize(Z, "int4"), ValueError, ONE_OF), (lambda: lp.mx_quantize(Z, "float64"), ValueError, ONE_OF),
     (lambda: lp.mx_quantize(Z, "float5"), ValueError, "`to`"),
     (lambda: lp.mx_quantize(Z, axis=2), ValueError, "`axis` must be an integer from -2 to 1; got 2"),
     (lambda: lp.mx_quantize(Z, axis=None), ValueError, "`axis` must be an integer from -2 to 1; got None"),
@@ -147,22 +146,18 @@ def test_tiles_of_scales(shape: tuple[int, ...], axis: int) -> None:
 
 
 CALLS: list[Callable[[Any], tuple[Any, ...]]] = [
-    lp.mx_quantize,
-    lambda x: lp.mx_quantize(x, "int8", axis=0, block_size=7, scale_rule="even"),
+    lp.mx_quantize, lambda x: lp.mx_quantize(x, "int8", axis=0, block_size=7, scale_rule="even"),
     lambda x: lp.mx_quantize(x, "float6_e2m3fn", packed=True, swizzled=True, rounding="to_odd", specials="ignore"),
     lambda x: lp.mx_quantize(x, "float8_e4m3fn", rounding="stochastic", seed=3, random_bits=8, offset=5),
-    lp.nvfp4_quantize,
-    lambda x: lp.nvfp4_quantize(x, axis=0, global_scale=0.25, packed=True, specials="ignore"),
+    lp.nvfp4_quantize, lambda x: lp.nvfp4_quantize(x, axis=0, global_scale=0.25, packed=True, specials="ignore"),
     lambda x: lp.nvfp4_quantize(x, scale_rule="torchao", swizzled=True),
     lambda x: lp.nvfp4_quantize(x, scale_rule="transformer_engine", global_scale=0.3),
     lambda x: lp.nvfp4_quantize(x, scale_rule="modelopt", rounding="stochastic_c", seed=1),
-]
+]  # fmt: skip
 LIBRARIES: dict[str, Callable[[Any], Any]] = {
-    "torch": lambda x: torch.from_numpy(x.copy()),
-    "strict": strict.asarray,
-    "jax": lambda x: jnp.asarray(x),
+    "torch": lambda x: torch.from_numpy(x.copy()), "strict": strict.asarray, "jax": lambda x: jnp.asarray(x),
     "dask": lambda x: da.from_array(x, chunks=(max(1, len(x) // 3), 20)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("number", range(len(CALLS)))

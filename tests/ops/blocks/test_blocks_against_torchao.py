@@ -23,12 +23,9 @@ from torchao.prototype.mx_formats.nvfp4_tensor import nvfp4_quantize, per_tensor
 Array = np.ndarray[Any, Any]
 
 ELEMENTS = {
-    "float8_e4m3fn": torch.float8_e4m3fn,
-    "float8_e5m2": torch.float8_e5m2,
-    "float6_e3m2fn": "fp6_e3m2",
-    "float6_e2m3fn": "fp6_e2m3",
-    "float4_e2m1fn": torch.float4_e2m1fn_x2,
-}
+    "float8_e4m3fn": torch.float8_e4m3fn, "float8_e5m2": torch.float8_e5m2, "float6_e3m2fn": "fp6_e3m2",
+    "float6_e2m3fn": "fp6_e2m3", "float4_e2m1fn": torch.float4_e2m1fn_x2,
+}  # fmt: skip
 RULES = ("floor", "ceil", "even", "rceil")
 SOURCES = ("float32", "bfloat16")
 BLOCK = 32

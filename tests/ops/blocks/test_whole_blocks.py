@@ -106,19 +106,15 @@ def test_rounding_as_from_float64(specials: str) -> None:
             x[rng.integers(0, 12, 3), rng.integers(0, 32 * BLOCKS, 3)] = value
         for element in (*ELEMENTS, "float8_e4m3fnuz", "float8_e5m2fnuz", "int8"):
             options: Any = {
-                "rounding": rounding,
-                "specials": specials,
-                "scale_rule": ("even", "rceil", "nearest")[number % 3],
-            }
+                "rounding": rounding, "specials": specials, "scale_rule": ("even", "rceil", "nearest")[number % 3],
+            }  # fmt: skip
             wanted = lp.mx_quantize(x.astype(np.float64), element, **options)  # composed of casts
             assert list(map(codes, lp.mx_quantize(x, element, **options))) == list(map(codes, wanted))
         for rule in range(4):
             options = {
-                "rounding": rounding,
-                "specials": specials,
-                "scale_rule": RULES[rule],
+                "rounding": rounding, "specials": specials, "scale_rule": RULES[rule],
                 "global_scale": SCALES[(number + 3 * rule) % len(SCALES)],
-            }
+            }  # fmt: skip
             single, double = (lp.nvfp4_quantize(x.astype(dtype), **options) for dtype in (np.float32, np.float64))
             assert list(map(codes, single)) == list(map(codes, double))
 

@@ -30,15 +30,9 @@ SOURCES = [(v, x) for v in VERSIONS for x in dict.fromkeys(t.x for t in type_tab
 
 
 def _check(
-    tally: Counter[str],
-    rng: np.random.Generator,
-    types: Types,
-    shape: tuple[int, ...],
-    scale_shape: tuple[int, ...],
-    options: dict[str, Any],
-    *,
-    with_zero_point: bool,
-) -> None:
+    tally: Counter[str], rng: np.random.Generator, types: Types, shape: tuple[int, ...], scale_shape: tuple[int, ...],
+    options: dict[str, Any], *, with_zero_point: bool,
+) -> None:  # fmt: skip
     """Draw one call, and compare its codes by every instruction set."""
     scale, x = draw_scale(rng, types.scale, scale_shape), draw_codes(rng, types.x, shape)
     zero_point = draw_zero_point(rng, types.x, scale_shape) if with_zero_point else None

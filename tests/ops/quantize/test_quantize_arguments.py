@@ -47,11 +47,8 @@ def test_no_dimension_counts_as_one(axis: Any) -> None:
         assert lp.quantize_linear(np.float32(6), scale, 1, axis=axis, output_dtype="uint8").shape == ()
         assert lp.dequantize_linear(np.uint8(6), scale, axis=axis).tolist() == 12
     assert lp.quantize_linear(X[0], np.array([1, 2, 3, 4], np.float32), axis=axis, output_dtype="uint8").tolist() == [
-        1,
-        1,
-        1,
-        1,
-    ]
+        1, 1, 1, 1,
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("axis", [2, -2, 2**70, -(2**70), 10**400])
@@ -149,13 +146,11 @@ def test_messages_about_huge_integers_are_short(digits: int, sign: int) -> None:
     calls: dict[str, Any] = {
         "zero_point": lambda: lp.quantize_linear(X, 1.0, number, output_dtype="uint8"),
         "axis": lambda: lp.quantize_linear(X, 1.0, axis=number, output_dtype="uint8"),
-        "opset": lambda: lp.cast(X, "float16", opset=number),
-        "to": lambda: lp.cast(X, number),
-        "n": lambda: lp.set_num_threads(number),
-        "shape": lambda: lp.unpack(packed, "int4", number),
+        "opset": lambda: lp.cast(X, "float16", opset=number), "to": lambda: lp.cast(X, number),
+        "n": lambda: lp.set_num_threads(number), "shape": lambda: lp.unpack(packed, "int4", number),
         "saturate": lambda: lp.cast(X, "float16", saturate=number),
         "packed": lambda: lp.encode(X, "int4", packed=number),
-    }
+    }  # fmt: skip
     if digits > 308:
         calls["scale"] = lambda: lp.quantize_linear(X, number, output_dtype="uint8")
     if sign < 0:

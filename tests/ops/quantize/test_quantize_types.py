@@ -32,15 +32,9 @@ TARGETS = [(v, y) for v in VERSIONS for y in dict.fromkeys(t.y for t in type_tab
 
 
 def _check(
-    tally: Counter[str],
-    rng: np.random.Generator,
-    types: Types,
-    shape: tuple[int, ...],
-    scale_shape: tuple[int, ...],
-    options: dict[str, Any],
-    *,
-    with_zero_point: bool,
-) -> None:
+    tally: Counter[str], rng: np.random.Generator, types: Types, shape: tuple[int, ...], scale_shape: tuple[int, ...],
+    options: dict[str, Any], *, with_zero_point: bool,
+) -> None:  # fmt: skip
     """Draw one call, and compare its codes by every instruction set."""
     scale = draw_scale(rng, types.scale, scale_shape)
     factor = broadcast(array_values(scale, types.scale), shape, options.get("axis", 1), options.get("block_size", 0))

@@ -25,12 +25,9 @@ CODES = np.arange(-12, 12, dtype=np.int8).reshape(4, 6)
 NUMBERS = [np.float64(0.1), np.longdouble(0.1), np.float64(np.inf)]
 INTEGERS = [np.int64(3), np.uint8(3), np.uint64(3), np.float64(3), ml_dtypes.float8_e4m3fn(3)]
 LIBRARIES: dict[str, Callable[[np.ndarray], Any]] = {
-    "numpy": np.asarray,
-    "torch": lambda x: torch.from_numpy(x),
-    "jax": lambda x: jax.numpy.asarray(x),
-    "dask": lambda x: da.from_array(x, chunks=2),
-    "strict": lambda x: strict.asarray(x),
-}
+    "numpy": np.asarray, "torch": lambda x: torch.from_numpy(x), "jax": lambda x: jax.numpy.asarray(x),
+    "dask": lambda x: da.from_array(x, chunks=2), "strict": lambda x: strict.asarray(x),
+}  # fmt: skip
 
 
 @pytest.fixture(params=LIBRARIES)

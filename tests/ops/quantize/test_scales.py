@@ -42,8 +42,7 @@ def sample(rng: np.random.Generator, fmt: lp.Format, shape: tuple[int, ...]) -> 
 CASES = [
     ((37,), None, 0), ((37,), 0, 0), ((37,), 0, 8), ((5, 33), None, 0), ((5, 33), 0, 0), ((5, 33), 1, 0),
     ((5, 33), 1, 16), ((33, 5), 0, 16), ((4, 3, 70), 2, 32), ((4, 3, 70), 1, 2), ((70, 3, 4), 1, 0), ((3, 2, 80), 1, 0),
-    ((9, 70), (0, 1), (4, 32)),
-    ((9, 7, 5), (0, 2), (4, 2)), ((70, 9), (1, 0), (4, 32)), ((1, 1), 1, 1),
+    ((9, 70), (0, 1), (4, 32)), ((9, 7, 5), (0, 2), (4, 2)), ((70, 9), (1, 0), (4, 32)), ((1, 1), 1, 1),
 ]  # fmt: skip
 
 
@@ -242,25 +241,20 @@ def test_nothing_finite() -> None:
     assert lp.absmax_scale(np.array([1e300]), "int8", scale_format="float16") == 65504
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"to": "uint8"}, r"`to` must be a signed format .* got uint8 \(`minmax_scale`"),
-        ({"to": "float8_e8m0fnu"}, "`to` must be a signed format"),
-        ({"to": "bool"}, "`to` must be a signed format"),
-        ({"axis": 2}, "`axis` must be an axis of `x`, from -2 to 1"),
-        ({"axis": True}, "`axis` must be an axis"),
-        ({"axis": (0, 0), "block_size": (1, 1)}, "`axis` must be two different axes"),
-        ({"axis": (0, 1)}, "`block_size` must be two positive integers"),
-        ({"axis": (0, 1), "block_size": (0, 4)}, "`block_size` must be positive"),
-        ({"axis": 0, "block_size": -1}, "`block_size` must be an integer from 0 up"),
-        ({"block_size": 32}, "`axis` must be given with a `block_size`"),
-        ({"scale_format": "float64"}, "`scale_format` must be a float of 16 or 32 bits"),
-        ({"scale_format": "int8"}, "`scale_format` must be a float of 16 or 32 bits"),
-        ({"scale_rule": "floor"}, "`scale_rule` must be None where `scale_format` is float32"),
-        ({"scale_rule": "up", "scale_format": "float8_e8m0fnu"}, "`scale_rule` must be one of floor, ceil, rceil"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"to": "uint8"}, r"`to` must be a signed format .* got uint8 \(`minmax_scale`"),
+    ({"to": "float8_e8m0fnu"}, "`to` must be a signed format"), ({"to": "bool"}, "`to` must be a signed format"),
+    ({"axis": 2}, "`axis` must be an axis of `x`, from -2 to 1"), ({"axis": True}, "`axis` must be an axis"),
+    ({"axis": (0, 0), "block_size": (1, 1)}, "`axis` must be two different axes"),
+    ({"axis": (0, 1)}, "`block_size` must be two positive integers"),
+    ({"axis": (0, 1), "block_size": (0, 4)}, "`block_size` must be positive"),
+    ({"axis": 0, "block_size": -1}, "`block_size` must be an integer from 0 up"),
+    ({"block_size": 32}, "`axis` must be given with a `block_size`"),
+    ({"scale_format": "float64"}, "`scale_format` must be a float of 16 or 32 bits"),
+    ({"scale_format": "int8"}, "`scale_format` must be a float of 16 or 32 bits"),
+    ({"scale_rule": "floor"}, "`scale_rule` must be None where `scale_format` is float32"),
+    ({"scale_rule": "up", "scale_format": "float8_e8m0fnu"}, "`scale_rule` must be one of floor, ceil, rceil"),
+])  # fmt: skip
 def test_refusals(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         lp.absmax_scale(np.zeros((2, 3), np.float32), options.pop("to", "int8"), **options)

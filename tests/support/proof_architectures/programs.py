@@ -37,8 +37,7 @@ ROUNDED = (
 """The formats at both ends of the programs of roundings."""
 
 MX_ELEMENTS = (
-    "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz",
-    "int8",
+    "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "int8",
 )  # fmt: skip
 MX_RULES = ("floor", "ceil", "rceil", "even", "nearest")
 WIDTHS = widths_of_params()
