@@ -69,8 +69,8 @@ def blocks(rows: int, length: int, block: int) -> Layout:
     return Layout(rows * length, Granularity(1, 1, length, min(block, length), math.ceil(length / block), 1))
 
 
-def blocks_across(rows: int, inner: int, block: int) -> Layout:
-    return Layout(rows * inner, Granularity(0, inner, rows, block, math.ceil(rows / block), inner))
+def blocks_across(rows: int, inner: int, block: int, times: int = 1) -> Layout:
+    return Layout(times * rows * inner, Granularity(0, inner, rows, block, math.ceil(rows / block), inner))
 
 
 LAYOUTS = [
@@ -81,7 +81,8 @@ LAYOUTS = [
     blocks(30, 70, 2), blocks(3, 1056, 16), blocks(4, 1040, 32), blocks(4, 1000, 16), blocks(1, 4000, 16),
     blocks(2, 2112, 32), blocks(2, 2064, 64), blocks(1, 5001, 64), blocks(2, 4096, 1024), blocks(3, 2064, 1024),
     blocks(1, 9000, 4096), blocks(3, 1100, 25), blocks(2, 1500, 100), blocks(40, 32, 32), blocks(9, 333, 999),
-    blocks_across(40, 70, 16), blocks_across(4, 1101, 3),
+    blocks_across(40, 70, 16), blocks_across(4, 1101, 3), blocks_across(7, 33, 2, 5), blocks_across(33, 101, 32, 3),
+    blocks(5, 1501, 32), first_axis(9, 1001), first_axis(9, 33, 11),  # packed rows that end within a byte
 ]  # fmt: skip
 
 
@@ -202,7 +203,7 @@ def test_whatever_shares_a_scale(name: str, kind: str, tally: Counter[str]) -> N
     conversions = fused_conversions(name)
     for place, layout in enumerate(LAYOUTS):
         made = conversions[(place + len(kind)) % len(conversions)]
-        check_call(draw_call(rng, made, layout, kind), tally, oracle=place % 6 == len(kind) % 6)
+        check_call(draw_call(rng, made, layout, kind), tally, oracle=place % 3 == len(kind) % 3)
 
 
 def every_element(made: Conversion) -> np.ndarray:

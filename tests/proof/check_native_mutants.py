@@ -388,7 +388,7 @@ _QUOTIENTS = [
 ]  # fmt: skip
 _ROUNDINGS = ["tests/native/test_rounding_loops.py", "tests/native/test_stochastic_loops.py"]
 _ERRORS = ["tests/loss/test_error_stats.py", "tests/ops/quantize/test_quantize_errors.py"]
-_CALLS = ["tests/backends/test_known_calls.py", "tests/ops/quantize/test_scale_layouts_fused.py"]
+_CALLS = ["tests/backends/test_known_calls.py", "tests/native/test_fused_scales.py"]
 _THREADS = ["tests/native/test_threads.py", "tests/native/test_stream_output.py"]
 TESTS = {
     "*/vector_kernels/round.h": [*_ROUNDINGS, "tests/ops/cast/test_rounding_against_peers.py"],
