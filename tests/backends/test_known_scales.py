@@ -266,10 +266,7 @@ def test_large_blocks_are_known_on_any_number_of_threads(known: list[bool]) -> N
     x = np.random.default_rng(7).standard_normal((1025, 1024), np.float32)
     x[1000, 3] = 1e4  # the largest
     expected = plain(lp.nvfp4_quantize(x, packed=True))
-    try:
-        for threads in (None, 1, 2, 3):
-            lp.set_num_threads(threads)
-            assert plain(lp.nvfp4_quantize(x, packed=True)) == expected
-    finally:
-        lp.set_num_threads(None)
+    for threads in (None, 1, 2, 3):
+        lp.set_num_threads(threads)
+        assert plain(lp.nvfp4_quantize(x, packed=True)) == expected
     assert known == [False, *[True] * 4]

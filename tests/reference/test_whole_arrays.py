@@ -320,36 +320,3 @@ def test_codes_are_decoded_and_take_the_number_of_their_place(source: str) -> No
     ]
     assert found.shape == codes.shape
     assert found.reshape(-1).tolist() == expected
-
-
-# ---- statistics, with fixed seeds
-
-COUNT = 1 << 19
-
-
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("mode", ["stochastic_a", "stochastic_b", "stochastic_c"])
-def test_the_share_of_the_upper_neighbour(mode: str) -> None:
-    parts = [
-        *(Fraction(k, 8) for k in range(8)), Fraction(1, 3), Fraction(1, 256), Fraction(255, 256), Fraction(1, 2**16),
-    ]  # fmt: skip
-    for number, part in enumerate(parts):
-        x = np.full(COUNT, float(2 + part))  # between 2 (code 4) and 3 (code 5)
-        codes = expected_rounded(
-            x.view(np.uint64), "float64", "float4_e2m1fn", Rounding(mode, "sat_finite", "signed", 16), number
-        )
-        chance = {"stochastic_a": int(part * 2**16), "stochastic_b": int(part * 2**16 + Fraction(1, 2))}
-        exact = chance.get(mode, round(part * 2**16)) / 2**16
-        sigma = (exact * (1 - exact) / COUNT) ** 0.5
-        assert set(np.unique(codes)) <= {4, 5}
-        assert abs((codes == 5).mean() - exact) <= 5 * sigma
-
-
-def test_the_mean_error_of_normal_deviates_is_zero() -> None:
-    x = np.random.default_rng(3).standard_normal(COUNT)
-    codes = expected_rounded(
-        x.view(np.uint64), "float64", "float8_e4m3fn", Rounding("stochastic_b", "sat_finite", "signed", 16), 4
-    )
-    values = np.array([float(decode(code, "float8_e4m3fn")) for code in range(256)])[codes]
-    errors = values - x
-    assert abs(errors.mean()) < 5 * errors.std() / COUNT**0.5

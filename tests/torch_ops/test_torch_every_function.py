@@ -244,11 +244,16 @@ def test_compiled_together(backend: str) -> None:
 
 
 class Every(torch.nn.Module):
-    """All calls."""
+    """All calls, and quantized weights of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.tensor([0.5, 0.25, 2.0]))
+        self.register_buffer("codes", torch.arange(6, dtype=torch.uint8))
 
     def forward(self, x: Any) -> Any:
-        """Return the results of all calls."""
-        return every_call(x)
+        how: dict[str, Any] = {"source": "int4", "packed": True, "shape": (3, 4), "axis": 0}
+        return [*every_call(x), lp.dequantize_linear(self.codes, self.scale, **how)]
 
 
 @pytest.mark.slow
@@ -256,12 +261,13 @@ class Every(torch.nn.Module):
 @pytest.mark.parametrize("strict", shared([True, False]))
 def test_exported(strict: bool, tmp_path: Path) -> None:
     shapes = ({0: torch.export.Dim("rows", min=2)},)
-    program = torch.export.export(Every(), (sample(0),), dynamic_shapes=shapes, strict=strict)
-    assert (dict(program.state_dict), dict(program.constants)) == ({}, {})
+    model = Every()
+    program = torch.export.export(model, (sample(0),), dynamic_shapes=shapes, strict=strict)
+    assert (set(program.state_dict), dict(program.constants)) == ({"scale", "codes"}, {})
     torch.export.save(program, tmp_path / "every.pt2")
     for found in (program, program.run_decompositions(), torch.export.load(tmp_path / "every.pt2")):
         for x in (sample(1), sample(2)[:5]):
-            assert bits(found.module()(x)) == bits(every_call(x))
+            assert bits(found.module()(x)) == bits(model(x))
 
 
 # ---- batches

@@ -6,7 +6,6 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,43 +96,6 @@ def test_shapes_and_numbers_may_change(backend: str) -> None:
         for columns, scale, zero_point, block in ((8, 0.3, 1, 2), (12, 0.7, -2, 3), (20, 3, 0, 5), (6, 0.1, -8, 6)):
             x = torch.randn(3, columns) * 5
             assert bits(compiled(x, scale, zero_point, block)) == bits(call(x, scale, zero_point, block))
-
-
-class Quantized(torch.nn.Module):
-    """A linear layer with quantized weights."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.scale = torch.nn.Parameter(torch.tensor([0.5, 0.25, 2.0]))
-        self.register_buffer("codes", torch.arange(6, dtype=torch.uint8))
-
-    def forward(self, x: Any) -> Any:
-        weight = lp.dequantize_linear(self.codes, self.scale, source="int4", packed=True, shape=(3, 4), axis=0)
-        return lp.cast(x, "float8_e5m2"), x @ weight.T
-
-
-@pytest.mark.filterwarnings("default")  # torch's own parts
-@pytest.mark.parametrize("strict", [True, False])
-def test_exported(strict: bool, tmp_path: Path) -> None:
-    model, x = Quantized(), torch.randn(5, 4)
-    shapes = ({0: torch.export.Dim("rows")},)
-    program = torch.export.export(model, (torch.randn(3, 4),), dynamic_shapes=shapes, strict=strict)
-    targets = {str(node.target) for node in program.graph.nodes}
-    assert {"lowprec.cast.default", "lowprec.dequantize_linear.default"} <= targets
-    torch.export.save(program, tmp_path / "program.pt2")
-    torch.save(x, tmp_path / "x.pt")
-    for found in (program, program.run_decompositions(), torch.export.load(tmp_path / "program.pt2")):
-        assert bits(found.module()(x)) == bits([y.detach() for y in model(x)])
-    if not strict:  # the file is read back alike
-        return
-    code = f"""
-import torch
-import lowprec.torch_ops
-program = torch.export.load({str(tmp_path / "program.pt2")!r})
-print(program.module()(torch.load({str(tmp_path / "x.pt")!r}))[0].view(torch.uint8).tolist())
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{model(x)[0].view(torch.uint8).tolist()}\n"
 
 
 # ---- the operators themselves

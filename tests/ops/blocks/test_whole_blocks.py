@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from typing import Any
 
 import ml_dtypes
@@ -27,11 +26,8 @@ BLOCKS = 37  # some times 4, 8, 16 and 32, and a rest
 
 
 @pytest.fixture(params=_kernels.available_isas())
-def _tier(request: Any) -> Iterator[None]:
-    before = _kernels.isa()
+def _tier(request: Any) -> None:
     _kernels.use_isa(request.param)
-    yield
-    _kernels.use_isa(before)
 
 
 def numbers(block: int, seed: int) -> np.ndarray[Any, Any]:
