@@ -168,14 +168,15 @@ def test_the_oracle_takes_unsigned_formats() -> None:
 def _plans() -> list[Any]:
     fmt, single = p3109(8, 3, "se"), lp.formats["float32"]
     return [
-        fmt, lp.formats["float8_e5m2"], make_plan(single, fmt, cast_rules(single, fmt)),
+        fmt, lp.formats["float8_e5m2"], lp.float_format("tried", exponent_bits=4, mantissa_bits=3),
+        make_plan(single, fmt, cast_rules(single, fmt)),
         make_plan(lp.formats["string"], fmt, cast_rules(single, fmt)),
         quantize_plan(single, single, None, QuantizeOptions(output_dtype=fmt)),
         dequantize_plan(fmt, single, None, QuantizeOptions()),
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("index", range(6))
+@pytest.mark.parametrize("index", range(7))
 def test_a_copy_is_equal(index: int) -> None:
     one = _plans()[index]
     for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):

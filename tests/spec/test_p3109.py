@@ -77,6 +77,7 @@ def test_values_are_those_of_the_published_tables() -> None:
 
 # name, value of code 1, the largest finite value and its code, codes of Inf and NaN: lines of the same files
 TYPED = [
+    ("binary8p3sf", 2**-17, 57344.0, 0x7F, None, 0x80),
     ("binary8p3se", 2**-17, 1.5 * 2**15, 0x7E, 0x7F, 0x80), ("binary8p4se", 2**-10, 1.75 * 2**7, 0x7E, 0x7F, 0x80),
     ("binary8p1se", 2**-63, 2**62, 0x7E, 0x7F, 0x80), ("binary8p1uf", 2**-127, 2**126, 0xFE, None, 0xFF),
     ("binary8p3ue", 2**-33, 1.25 * 2**31, 0xFD, 0xFE, 0xFF),

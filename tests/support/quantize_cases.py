@@ -224,3 +224,34 @@ def expect_dequantized(
     offset = None if zero_point is None else broadcast(array_values(zero_point, types.x), x.shape, axis, block)
     unsigned = np.asarray(x).view(types.x.code_dtype)
     return dequantized(unsigned, factor, offset, types.x, output_dtype=options.get("output_dtype") or types.scale)
+
+
+class Case(NamedTuple):
+    """The arrays of a call, and the codes of its result by the oracle."""
+
+    x: np.ndarray
+    scale: np.ndarray
+    zero_point: np.ndarray | None
+    expected: np.ndarray
+
+
+def quantize_case(
+    rng: np.random.Generator, types: Types, shape: tuple[int, ...], scale_shape: tuple[int, ...],
+    options: dict[str, Any], *, zero_point: bool = True,
+) -> Case:  # fmt: skip
+    """Draw a call of QuantizeLinear."""
+    scale = draw_scale(rng, types.scale, scale_shape)
+    factor = broadcast(array_values(scale, types.scale), shape, options.get("axis", 1), options.get("block_size", 0))
+    x = draw_x(rng, types.x, factor, types.y)
+    zero = draw_zero_point(rng, types.y, scale_shape) if zero_point else None
+    return Case(x, scale, zero, expect_quantized(x, scale, zero, types, options))
+
+
+def dequantize_case(
+    rng: np.random.Generator, types: Types, shape: tuple[int, ...], scale_shape: tuple[int, ...],
+    options: dict[str, Any], *, zero_point: bool = True,
+) -> Case:  # fmt: skip
+    """Draw a call of DequantizeLinear; codes of 32 bits have no zero point."""
+    scale, x = draw_scale(rng, types.scale, scale_shape), draw_codes(rng, types.x, shape)
+    zero = draw_zero_point(rng, types.x, scale_shape) if zero_point and types.x.bits < 32 else None
+    return Case(x, scale, zero, expect_dequantized(x, scale, zero, types, options))

@@ -13,21 +13,19 @@ from support.optional import optional
 from support.quantize_cases import (
     PRECISIONS,
     Types,
-    draw_codes,
-    draw_scale,
-    draw_x,
+    dequantize_case,
     draw_zero_point,
-    expect_dequantized,
     expect_quantized,
     generator,
     granularities,
+    quantize_case,
     tie_inputs,
     type_table,
 )
 
 import lowprec as lp
 from lowprec.backends import cpu
-from lowprec.reference.whole_arrays import array_values, broadcast
+from lowprec.reference.whole_arrays import array_values
 from lowprec.spec.formats import Format, as_format
 
 torch: Any = optional("torch")
@@ -96,14 +94,11 @@ def test_quantize(library: Any, y: Format, tally: Counter[str]) -> None:
             continue
         rng = generator("library", *types)
         for place, (scale_shape, plain) in enumerate([ways[i] for i in rng.integers(0, len(ways), 3)]):
-            scale = draw_scale(rng, types.scale, scale_shape)
-            axis, block = plain.get("axis", 1), plain.get("block_size", 0)
-            x = draw_x(rng, types.x, broadcast(array_values(scale, types.scale), SHAPE, axis, block), y)
-            zero_point = draw_zero_point(rng, y, scale_shape) if place % 2 else None
             options = {**plain, "saturate": bool(rng.integers(2))}
             if place == 2:
                 options["precision"] = PRECISIONS[rng.integers(4)]
-            expected = expect_quantized(x, scale, zero_point, types, options)
+            case = quantize_case(rng, types, SHAPE, scale_shape, options, zero_point=place == 1)
+            x, scale, zero_point, expected = case
             options |= {"output_dtype": y, **options_in(types, library)}
             arguments = [put_in(x, types.x, library), put_in(scale, types.scale, library)]
             arguments.append(None if zero_point is None else put_in(zero_point, y, library))
@@ -129,11 +124,9 @@ def test_dequantize(library: Any, x_format: Format, tally: Counter[str]) -> None
         rng = generator("library", *types)
         for place, output in enumerate(PRECISIONS[:3]):
             scale_shape, plain = ways[rng.integers(len(ways))]
-            scale, x = draw_scale(rng, types.scale, scale_shape), draw_codes(rng, x_format, SHAPE)
-            has_zero_point = place != 1 and x_format.bits < 32
-            zero_point = draw_zero_point(rng, x_format, scale_shape) if has_zero_point else None
             options = {**plain, "output_dtype": output}
-            expected = expect_dequantized(x, scale, zero_point, types, options)
+            case = dequantize_case(rng, types, SHAPE, scale_shape, options, zero_point=place != 1)
+            x, scale, zero_point, expected = case
             options |= {"source": x_format, **options_in(types, library)}
             beside = [put_in(scale, types.scale, library)]
             beside.append(None if zero_point is None else put_in(zero_point, x_format, library))
@@ -163,27 +156,3 @@ def test_ties_without_kernels(y: Format, monkeypatch: pytest.MonkeyPatch, tally:
             what = f"{types.x.name} by {types.scale.name} to {y.name}"
             per_row = np.broadcast_to(scale[:, None], x.shape)
             compare(tally, "QuantizeLinear, ties without kernels", got, expected, what, x, per_row)
-
-
-def test_python_numbers_as_scales_in_every_library(library: Any) -> None:
-    x = put_in(np.array([[1.0, 2.0], [-3.0, 600.0]], np.float32), as_format("float32"), library)
-    for y, expected in (("uint8", [[3, 4], [1, 255]]), ("int4", [[3, 4], [1, 7]]), ("int16", [[3, 4], [1, 303]])):
-        fmt = as_format(y)
-        for axis, scale in ((0, 2.0), (1, put_in(np.full(2, 2, np.float32), as_format("float32"), library))):
-            got = lp.quantize_linear(x, scale, 3, axis=axis, output_dtype=fmt)
-            assert codes_of(got, fmt, library).astype(np.int64).tolist() == expected
-            back = lp.dequantize_linear(got, scale, 3, source=fmt, axis=axis)
-            assert codes_of(back, as_format("float32"), library).view(np.float32)[0].tolist() == [0, 2]
-
-
-def test_torch_layouts_and_gradients() -> None:
-    array = np.random.default_rng(0).normal(0, 20, (6, 8, 5)).astype(np.float32)
-    x, scale = torch.from_numpy(array.copy()), torch.from_numpy(np.linspace(0.1, 3, 8).astype(np.float32))
-    expected = lp.quantize_linear(array, scale.numpy(), axis=1, output_dtype="int8")
-    got = lp.quantize_linear(x.permute(2, 0, 1), scale, axis=2, output_dtype="int8")
-    assert np.array_equal(got.numpy(), expected.transpose(2, 0, 1))
-    got = lp.quantize_linear(x[::2, :, 1:4], scale, axis=-2, output_dtype="int8")
-    assert np.array_equal(got.numpy(), expected[::2, :, 1:4])
-    got = lp.quantize_linear(x.requires_grad_(), scale.requires_grad_(), axis=1, output_dtype="int8")
-    assert not got.requires_grad
-    assert np.array_equal(got.numpy(), expected)

@@ -12,7 +12,7 @@ from support.compare import assert_same
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.backends import array_api, backend_choice
+from lowprec.backends import array_api
 from lowprec.backends.array_api import rounding as array_api_rounding
 from lowprec.backends.array_api.cast import Library
 from lowprec.plans.cast_plan import make_plan
@@ -197,28 +197,3 @@ def test_random_numbers(library: Any, seed: int, offset: int, bits: int) -> None
 
 def device(xp: Any) -> Any:
     return array_api_compat.device(xp.asarray(0))
-
-
-def test_jobs_of_every_shape(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Public calls that the array-API back end carries out give what the compiled loops give."""
-    x = np.random.default_rng(1).normal(0, 3, (6, 5, 4)).astype(np.float32)
-    scale = np.linspace(0.5, 2, 5).astype(np.float32)
-    how = {"rounding": "stochastic_c", "seed": 2**63, "random_bits": 9, "offset": 3}
-
-    def calls(x: Any, scale: Any, turned: Any) -> list[Any]:
-        return [
-            lp.encode(x, "float4_e2m1fn", packed=True, **how),
-            lp.encode(turned, "binary8p4se", **how),
-            lp.quantize_linear(x, scale, axis=1, output_dtype="float4_e2m1fn", packed=True, **how),
-            lp.quantize_linear(x, scale, axis=1, output_dtype="float6_e2m3fn", packed=True, rounding="to_odd"),
-            lp.quantize_linear(x, scale, axis=1, output_dtype="float8_e5m2", nan="zero", overflow="ovf_inf"),
-        ]
-
-    wanted = calls(x, scale, x.transpose(2, 0, 1))
-    monkeypatch.setattr(backend_choice, "AT_ONCE", ("array_api",))
-    monkeypatch.setattr(backend_choice, "BACKENDS", ("array_api",))
-    with strict.ArrayAPIStrictFlags(api_version="2024.12"):  # packing asks for bitwise_and with a Python integer
-        y = library.asarray(x.copy())
-        found = calls(y, library.asarray(scale.copy()), library.permute_dims(y, (2, 0, 1)))
-    for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_array_equal(unsigned(one), unsigned(other))

@@ -12,6 +12,7 @@ from support.cuda_on_cpu import CpuBuild
 from support.quantize_cases import (
     PRECISIONS,
     Types,
+    dequantize_case,
     draw_codes,
     draw_scale,
     draw_x,
@@ -20,6 +21,7 @@ from support.quantize_cases import (
     expect_quantized,
     generator,
     granularities,
+    quantize_case,
     type_table,
 )
 
@@ -27,7 +29,7 @@ from lowprec.backends.kernels_of_plan import make_program
 from lowprec.plans.plan import Plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.plans.scale_shapes import granularity_of
-from lowprec.reference.whole_arrays import array_values, broadcast, rounded
+from lowprec.reference.whole_arrays import array_values, rounded
 from lowprec.spec.formats import Format, as_format
 
 pytestmark = pytest.mark.slow
@@ -124,17 +126,13 @@ def test_every_granularity(quantize_kernels: CpuBuild, y: str, shape: tuple[int,
     there, back = Types(FLOAT32, FLOAT32, fmt), Types(fmt, FLOAT32, FLOAT32)
     for scale_shape, options in granularities(shape, 28):
         rng = generator(y, shape, scale_shape, options)
-        scale, zero_point = draw_scale(rng, FLOAT32, scale_shape), draw_zero_point(rng, fmt, scale_shape)
-        factor = broadcast(array_values(scale, FLOAT32), shape, options.get("axis", 1), options.get("block_size", 0))
-        x = draw_x(rng, FLOAT32, factor, fmt)
         what = f"{fmt.name}, {shape}, {scale_shape}, {options}"
-        expected = expect_quantized(x, scale, zero_point, there, options)
-        got = _quantize(quantize_kernels, x, scale, zero_point, there, options)
-        compare(tally, "CUDA on the host, granularities", got, expected, what, x)
-        x = draw_codes(rng, fmt, shape)
-        expected = expect_dequantized(x, scale, zero_point, back, options)
-        got = _dequantize(quantize_kernels, x, scale, zero_point, back, options)
-        compare(tally, "CUDA on the host, granularities", got, expected, what, x)
+        *arrays, expected = quantize_case(rng, there, shape, scale_shape, options)
+        got = _quantize(quantize_kernels, *arrays, there, options)
+        compare(tally, "CUDA on the host, granularities", got, expected, what, arrays[0])
+        *arrays, expected = dequantize_case(rng, back, shape, scale_shape, options)
+        got = _dequantize(quantize_kernels, *arrays, back, options)
+        compare(tally, "CUDA on the host, granularities", got, expected, what, arrays[0])
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (2, 3, 17), (5, 64), (1, 1)], ids=str)
@@ -142,11 +140,10 @@ def test_every_granularity(quantize_kernels: CpuBuild, y: str, shape: tuple[int,
 def test_packed_ends(quantize_kernels: CpuBuild, fmt: Format, shape: tuple[int, ...]) -> None:
     rng = generator(fmt, shape)
     options = {"axis": 1, "block_size": 2}
-    scale = draw_scale(rng, FLOAT32, (shape[0], -(-shape[1] // 2), *shape[2:]))
-    x = draw_x(rng, FLOAT32, broadcast(array_values(scale, FLOAT32), shape, 1, 2), fmt)
+    types, scale_shape = Types(FLOAT32, FLOAT32, fmt), (shape[0], -(-shape[1] // 2), *shape[2:])
+    x, scale, _, codes = quantize_case(rng, types, shape, scale_shape, options, zero_point=False)
     plan = quantize_plan(FLOAT32, FLOAT32, None, QuantizeOptions(output_dtype=fmt))
     operands = (scale, FLOAT32, None, fmt)
-    codes = expect_quantized(x, scale, None, Types(FLOAT32, FLOAT32, fmt), options)
     number = sum(int(code) << fmt.bits * index for index, code in enumerate(codes.reshape(-1)))
     packed = number.to_bytes((fmt.bits * codes.size + 7) // 8, "little")
     assert _run(quantize_kernels, plan, x, operands, options, packed=True).tobytes() == packed

@@ -11,17 +11,15 @@ import pytest
 from support.quantize_cases import (
     Types,
     codes,
+    dequantize_case,
     draw_codes,
-    draw_scale,
-    draw_x,
-    draw_zero_point,
     expect_dequantized,
     expect_quantized,
     generator,
+    quantize_case,
 )
 
 import lowprec as lp
-from lowprec.reference.whole_arrays import array_values, broadcast
 from lowprec.spec.formats import as_format
 
 SHAPE = (4, 6, 5)
@@ -83,19 +81,15 @@ def _disguised(*arrays: np.ndarray | None) -> Iterator[list[np.ndarray | None]]:
 @pytest.mark.parametrize("names", QUANTIZE)
 def test_quantize(names: tuple[str, str, str], way: tuple[tuple[int, ...], dict[str, Any]]) -> None:
     types, (scale_shape, options) = Types(*map(as_format, names)), way
-    rng = generator("layouts", names, way)
-    scale = draw_scale(rng, types.scale, scale_shape)
-    factor = broadcast(array_values(scale, types.scale), SHAPE, options.get("axis", 1), options.get("block_size", 0))
-    x, zero_point = draw_x(rng, types.x, factor, types.y), draw_zero_point(rng, types.y, scale_shape)
-    expected = expect_quantized(x, scale, zero_point, types, options)
-    before = [a.tobytes() for a in (x, scale, zero_point)]
-    for place, operands in enumerate(_disguised(x, scale, zero_point)):
+    *arrays, expected = quantize_case(generator("layouts", names, way), types, SHAPE, scale_shape, options)
+    before = [a.tobytes() for a in arrays]
+    for place, operands in enumerate(_disguised(*arrays)):
         lp.set_num_threads((1, 2, 7)[place % 3])
         assert np.array_equal(codes(lp.quantize_linear(*operands, **options), types.y), expected)
         if types.y.bits < 8:
             packed = lp.quantize_linear(*operands, **options, packed=True)
             assert packed.tolist() == lp.pack(expected.view(types.y.dtype), types.y).tolist()
-    assert before == [a.tobytes() for a in (x, scale, zero_point)]
+    assert before == [a.tobytes() for a in arrays]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -106,9 +100,7 @@ def test_dequantize(names: tuple[str, str], way: tuple[tuple[int, ...], dict[str
     output = scale_format if scale_format.has_zero else as_format("float16")
     options = {**options, "output_dtype": output}
     rng = generator("layouts", names, way)
-    scale, x = draw_scale(rng, scale_format, scale_shape), draw_codes(rng, x_format, SHAPE)
-    zero_point = draw_zero_point(rng, x_format, scale_shape) if x_format.bits < 32 else None
-    expected = expect_dequantized(x, scale, zero_point, types, options)
+    x, scale, zero_point, expected = dequantize_case(rng, types, SHAPE, scale_shape, options)
     for place, operands in enumerate(_disguised(x, scale, zero_point)):
         lp.set_num_threads((1, 2, 7)[place % 3])
         assert np.array_equal(codes(lp.dequantize_linear(*operands, **options), output), expected)
@@ -148,9 +140,7 @@ def test_out_takes_any_strides(way: tuple[tuple[int, ...], dict[str, Any]]) -> N
     rng = generator("out", way)
     for names in QUANTIZE:
         types = Types(*map(as_format, names))
-        scale = draw_scale(rng, types.scale, scale_shape)
-        x = draw_x(rng, types.x, np.ones(SHAPE), types.y)
-        expected = expect_quantized(x, scale, None, types, options)
+        x, scale, _, expected = quantize_case(rng, types, SHAPE, scale_shape, options, zero_point=False)
         for layout in (lambda a: a, lambda a: a[::-1, ::2, 1::3], lambda a: a.transpose(2, 0, 1), np.asfortranarray):
             room = draw_codes(rng, types.y, tuple(3 * n for n in SHAPE))
             view = layout(room)
@@ -195,27 +185,3 @@ def test_zero_dimensions_and_empty(y: str) -> None:
             assert (packed.shape, packed.dtype) == ((0,), np.uint8)
             back = lp.dequantize_linear(packed, scale, **options, source=fmt, packed=True, shape=shape)
             assert back.shape == shape
-
-
-@pytest.mark.parametrize("name", ["int4", "uint4", "int2", "uint2", "float4_e2m1fn", "float6_e2m3fn"])
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 7, 8, 9, 31, 1000])
-def test_packed(name: str, count: int) -> None:
-    fmt = as_format(name)
-    rng = generator("packed", name, count)
-    x = rng.normal(0, 5, count).astype(np.float32)
-    scale = np.exp2(rng.uniform(-2, 2, -(-count // 3))).astype(np.float32)
-    zero_point = draw_zero_point(rng, fmt, scale.shape)
-    options = {"axis": 0, "block_size": 3}
-    types = Types(as_format("float32"), as_format("float32"), fmt)
-    expected = expect_quantized(x, scale, zero_point, types, options)
-    bits = np.unpackbits(expected[:, None], axis=1, bitorder="little", count=fmt.bits).reshape(-1)
-    by_hand = np.packbits(bits, bitorder="little")
-    packed = lp.quantize_linear(x, scale, zero_point, **options, packed=True)
-    assert packed.tolist() == by_hand.tolist()
-    out = np.empty_like(packed)
-    assert lp.quantize_linear(x, scale, zero_point, **options, packed=True, out=out) is out
-    assert out.tolist() == by_hand.tolist()
-    back = lp.dequantize_linear(packed, scale, zero_point, **options, source=fmt, packed=True, shape=count)
-    types = Types(fmt, types.scale, types.scale)
-    wanted = expect_dequantized(expected.view(fmt.dtype), scale, zero_point, types, options)
-    assert back.view(np.uint32).tolist() == wanted.tolist()
