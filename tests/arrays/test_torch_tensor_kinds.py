@@ -98,8 +98,6 @@ def _plain() -> Any:
 
 
 # ---- tensors in memory, however they lie there
-
-
 def _case(make: Callable[[], Iterator[tuple[Any, Any]]]) -> _Case:
     CASES[make.__name__] = found = contextlib.contextmanager(make)
     return found
@@ -249,8 +247,6 @@ _simple(
 
 
 # ---- tensors without memory
-
-
 def _per_channel(x: Any) -> Any:
     return torch.quantize_per_channel(x, torch.ones(2), torch.zeros(2), 0, torch.qint8)
 
@@ -300,8 +296,6 @@ _simple(
 
 
 # ---- tensors that are fake: a fake result, of the right shape and dtype
-
-
 @_case
 def fake() -> Iterator[tuple[Any, Any]]:
     with FakeTensorMode():

@@ -284,10 +284,12 @@ def test_errors_are_those_of_a_first_call(name: str) -> None:
     assert (again.type, str(again.value)) == (first.type, str(first.value))
 
 
+@pytest.mark.parametrize("wrap", [np.asarray, lambda a: torch.from_numpy(a)], ids=["numpy", "torch"])
+@pytest.mark.parametrize("times", [64, 1700])  # fewer and more elements than the kernels gather at a time
 @pytest.mark.parametrize("name", ["x", "scale", "zero_point"])
 @pytest.mark.parametrize("shift", [0, 1, 3])
-def test_out_over_what_is_read(name: str, shift: int) -> None:
-    x, scale, zero = np.tile(X, (64, 1)), np.resize(SCALE, 256), np.resize(ZERO, 256)
+def test_out_over_what_is_read(name: str, shift: int, times: int, wrap: Any) -> None:
+    x, scale, zero = np.tile(X, (times, 1)), np.resize(SCALE, 4 * times), np.resize(ZERO, 4 * times)
     expected = np.clip(np.rint(x / scale[:, None]) + zero[:, None], -128, 127).astype(np.int8)
     room = np.zeros(x.nbytes + 64, np.uint8)
     for _ in range(2):
@@ -296,10 +298,10 @@ def test_out_over_what_is_read(name: str, shift: int) -> None:
         view = room[: held.nbytes].view(held.dtype).reshape(held.shape)
         view[...] = held
         operands[name] = view
-        out = room[shift : shift + expected.size].view(np.int8).reshape(expected.shape)
-        assert lp.quantize_linear(*operands.values(), axis=0, out=out) is out
-        assert np.array_equal(out, expected)
-        assert np.array_equal(lp.quantize_linear(x, scale, zero, axis=0, out=np.empty_like(out)), expected)
+        out = wrap(room[shift : shift + expected.size].view(np.int8).reshape(expected.shape))
+        assert lp.quantize_linear(*map(wrap, operands.values()), axis=0, out=out) is out
+        assert np.array_equal(np.asarray(out), expected)
+        assert np.array_equal(lp.quantize_linear(x, scale, zero, axis=0, out=np.empty(x.shape, np.int8)), expected)
 
 
 def test_values_are_read_each_time(found: list[bool]) -> None:

@@ -193,23 +193,6 @@ def test_the_first_call_makes_its_program_once(monkeypatch: pytest.MonkeyPatch) 
     assert len(made) == 1
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_known_calls_take_what_unknown_ones_take(name: str) -> None:
-    x, call, expected = CALLS[name]
-    for _ in range(2):
-        assert plain(call(x.reshape(2, 2)).reshape(-1)) == expected
-        assert plain(call(x[0]).reshape(1)) == expected[:1]
-        assert plain(call(x[:0])) == []
-        out = np.empty_like(call(x))
-        assert call(x, out=out) is out
-        assert plain(out) == expected
-        with pytest.raises(ValueError, match="`out` must have shape"):
-            call(x, out=out[:1])
-    if name != "decode":
-        for _ in range(2):
-            assert plain(call(x.astype(">f4"))) == expected
-
-
 def test_options_and_other_names_are_not_taken_for_what_came_before() -> None:
     for _ in range(2):
         assert lp.encode(X, "float8_e4m3fn").tolist() == CODES

@@ -233,8 +233,6 @@ def test_every_library(xp: Library, how: dict[str, Any]) -> None:
 
 
 # ---- torch
-
-
 def same(found: Any, expected: Any) -> bool:
     """Whether two quantized arrays have the same bits and say the same."""
     assert repr(found) == repr(expected)
@@ -302,8 +300,6 @@ def test_a_saved_program_that_returns_one_is_loaded_in_another_process() -> None
 
 
 # ---- JAX
-
-
 @by_way
 def test_batched_by_jax(how: dict[str, Any]) -> None:
     batch = jax.numpy.asarray(np.stack([sample(), sample(1)]))

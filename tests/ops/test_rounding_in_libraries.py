@@ -170,8 +170,6 @@ def test_described_formats_travel_with_dask_tasks(da: Any) -> None:
 
 
 # ---- JAX
-
-
 def test_each_element_of_a_jax_batch_draws_the_numbers_of_a_call_of_its_own() -> None:
     jax = pytest.importorskip("jax")
     scale = jax.numpy.asarray(scaled((6,)))
@@ -185,8 +183,6 @@ def test_each_element_of_a_jax_batch_draws_the_numbers_of_a_call_of_its_own() ->
 
 
 # ---- torch
-
-
 @pytest.fixture
 def torch() -> Any:
     torch = pytest.importorskip("torch")

@@ -120,8 +120,6 @@ def test_blocks_along_an_axis_are_those_of_the_moved_array() -> None:
 
 
 # ---- torchao 0.18.0
-
-
 def test_by_hand() -> None:
     # 96 / 6 / 0.25 = 64, code 68: steps of 16; 3 / 6 / 0.25 = 2, code 40: steps of 0.5
     x = np.array([0.5, -1, 3, 0.25, 96, 0, -24, 48, 0, -0.0, 0])

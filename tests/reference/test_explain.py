@@ -99,8 +99,6 @@ def test_explain_and_encode_agree_on_random_values():
 
 
 # ---- rounding rules beyond ONNX
-
-
 def test_explain_a_rounding() -> None:
     # -2.3 lies 3/10 of the way from -2 (code C) to -3 (code D); C is even
     result = explain("-2.3", "float4_e2m1fn", rounding="to_odd")

@@ -71,8 +71,6 @@ def test_odd_and_even_are_those_of_the_code_between_powers_of_two() -> None:
 
 
 # ---- random numbers
-
-
 def test_stochastic_thresholds_by_hand() -> None:
     # 2.3 lies 3/10 of the way from 2 (code 4) to 3 (code 5). N = 3: a: floor(2.4) = 2 of 8, b: floor(2.4 + 1/2) = 2,
     # c: 2. 2.32: 2.56 of 8: a 2, b 3, c 3. 2.0625: 1/16, 0.5 of 8: a 0, b 1, c 0. 2.1875: 3/16, 1.5 of 8: a 1, b 2, c 2
@@ -113,8 +111,6 @@ def test_the_probability_of_the_upper_neighbour_is_exact(bits: int) -> None:
 
 
 # ---- laws
-
-
 def landmarks(fmt: Format) -> list[Fraction]:
     """Return magnitudes: zero, values, ties, what is near them, and what lies beyond the ends."""
     count = finite_count(fmt)
@@ -189,8 +185,6 @@ def test_places_are_those_that_enclose_the_magnitude(fmt: Format) -> None:
 
 
 # ---- without the new rules, and gfloat
-
-
 @pytest.mark.parametrize("name", [row.name for row in FORMATS.values() if row.is_float and row.has_zero])
 def test_nearest_even_alone_is_cast(name: str) -> None:
     fmt = as_format(name)
@@ -202,8 +196,6 @@ def test_nearest_even_alone_is_cast(name: str) -> None:
 
 
 # ---- arguments
-
-
 @pytest.mark.parametrize(("options", "message"), [
     ({"rounding": "up"}, "`rounding` must be one of nearest_even, .*; got 'up'"),
     ({"overflow": "inf"}, "`overflow` must be one of sat_finite"), ({"nan": "quiet"}, "`nan` must be one of signed"),
@@ -229,8 +221,6 @@ def test_integers_take_no_rounding() -> None:
 
 
 # ---- by names
-
-
 @pytest.mark.parametrize("mode", ROUNDINGS)
 @pytest.mark.parametrize("overflow", [None, "sat_finite", "ovf_inf"])
 def test_names_stand_for_the_rules(mode: str, overflow: str | None) -> None:
@@ -368,8 +358,6 @@ def test_the_sign_of_a_nan_that_overflow_makes() -> None:
 
 
 # ---- formats without sign
-
-
 @pytest.mark.parametrize("extended", ["e", "f"])
 def test_below_the_range_of_unsigned_formats(extended: str) -> None:
     fmt = p3109(8, 3, f"u{extended}")  # the smallest value is 2**-33; NaN is FF

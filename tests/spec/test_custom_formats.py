@@ -49,8 +49,6 @@ def _expected(values: np.ndarray, fmt: object, **options: Any) -> np.ndarray:
 
 
 # ---- facts, typed from P3109's own value tables and from the formula of the special codes
-
-
 @pytest.mark.parametrize(
     ("nan", "inf", "codes"),
     [  # of e4m3: the largest, Inf, the canonical NaN, what `lowprec formats` says of NaN
@@ -82,8 +80,6 @@ def test_nan_codes_of_a_custom_format() -> None:
 
 
 # ---- conversions
-
-
 @pytest.mark.one_in(11)
 @pytest.mark.parametrize("fmt", CUSTOM_FORMATS, **BY_NAME)
 @pytest.mark.parametrize("saturate", [True, False])
@@ -217,8 +213,6 @@ def test_text() -> None:
 
 
 # ---- other witnesses
-
-
 def _theirs(fmt: Format) -> gfloat.FormatInfo:
     return gfloat.FormatInfo(
         fmt.name, k=fmt.bits, precision=fmt.mantissa_bits + 1, bias=fmt.bias, is_signed=True,
@@ -245,8 +239,6 @@ def test_gfloat_has_the_same_values(fmt: Format) -> None:
 
 
 # ---- CUDA
-
-
 def _programs(fmt: Format) -> Iterator[tuple[Format, Format, _kernels.Program]]:
     for name in ("float32", "float16", "bfloat16"):
         other = lp.formats[name]
@@ -271,8 +263,6 @@ def test_cuda_text(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 # ---- storage dtypes
-
-
 def test_a_dtype_of_its_own_only_where_every_fact_agrees() -> None:
     same = float_format("float8_e3m4", (3, 4, 3), inf=True, nan=NaNRule.IEEE)
     y = lp.cast(np.array([1.0, -0.5, np.inf], np.float32), same)

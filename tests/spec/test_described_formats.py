@@ -42,8 +42,6 @@ def registry() -> Iterator[None]:
 
 
 # ---- facts
-
-
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [  # bits, bias, the largest and the smallest value, codes of the largest, of Inf and of NaN, is there a -0
@@ -92,8 +90,6 @@ def test_shown_in_notebooks() -> None:
 
 
 # ---- what is refused
-
-
 @pytest.mark.parametrize(("changes", "message"), [
     ({"exponent_bits": 0}, "`exponent_bits` must be 1 to 11 .without exponent bits .* fixed-point format.; got 0"),
     ({"exponent_bits": 12}, "`exponent_bits` must be 1 to 11 .float64 has no more.; got 12"),
@@ -159,8 +155,6 @@ def test_numpy_integers_are_taken() -> None:
 
 
 # ---- names
-
-
 @pytest.mark.usefixtures("registry")
 def test_registered_names() -> None:
     fmt = lp.float_format("registered_here", **E4M3)
@@ -308,8 +302,6 @@ def test_names_of_described_formats_are_traced() -> None:
 
 
 # ---- memory
-
-
 @pytest.mark.slow
 def test_ten_thousand_formats_leave_nothing() -> None:
     def make(first: int, count: int) -> None:

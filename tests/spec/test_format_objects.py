@@ -93,8 +93,6 @@ def test_fields_that_are_no_format(changes: dict[str, Any], message: str) -> Non
 
 
 # ---- what no loop converts
-
-
 def _row(**changes: Any) -> Format:
     return Format(**{**E5M2, "name": "floatx", **changes})
 
@@ -163,8 +161,6 @@ def test_the_oracle_takes_unsigned_formats() -> None:
 
 
 # ---- equality
-
-
 def _plans() -> list[Any]:
     fmt, single = p3109(8, 3, "se"), lp.formats["float32"]
     return [
@@ -224,8 +220,6 @@ def test_threads_make_one_format() -> None:
 
 
 # ---- caches
-
-
 def test_an_equal_format_finds_the_same_plan() -> None:
     fmt, x = _row(name="found_again", bias=14), np.ones(3, np.float32)
     lp.encode(x, fmt, saturate=False)

@@ -271,8 +271,6 @@ def test_exported(strict: bool, tmp_path: Path) -> None:
 
 
 # ---- batches
-
-
 def _stacked(results: list[Any], dim: int) -> Any:
     if not isinstance(results[0], tuple):
         return torch.stack(results, dim)
@@ -302,8 +300,6 @@ def test_batches_that_come_out_last() -> None:
 
 
 # ---- what returns a NumPy array, of which no graph is made
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # torch's own parts
 def test_to_numpy_is_called_between_graphs() -> None:
@@ -351,8 +347,6 @@ def test_random_numbers_of_a_compiled_function() -> None:
 
 
 # ---- arguments that change from call to call: formats, however they are named, numbers, axes
-
-
 def _formats() -> list[list[Any]]:
     class Numbers(enum.IntEnum):
         FLOAT8 = 17

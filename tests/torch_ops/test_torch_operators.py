@@ -32,8 +32,6 @@ def _compiled_afresh() -> Iterator[None]:
 
 
 # ---- one graph, the same bits
-
-
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", CALLS)
 def test_compiled(name: str) -> None:
@@ -99,8 +97,6 @@ def test_shapes_and_numbers_may_change(backend: str) -> None:
 
 
 # ---- the operators themselves
-
-
 def test_operators_take_meta_tensors() -> None:
     x = torch.empty(3, 5, device="meta")
     packed = OPERATORS.encode(x, "float6_e2m3fn", packed=True)
@@ -140,8 +136,6 @@ def test_formats_without_a_name_are_refused_where_torch_traces() -> None:
 
 
 # ---- autograd
-
-
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 def test_gradients_do_not_pass_and_nothing_raises() -> None:
     x = sample(1)[1:]

@@ -136,8 +136,6 @@ def test_old_opsets(opset: int) -> None:
 
 
 # ---- packed codes: every element of the batch is packed by itself
-
-
 @pytest.mark.parametrize("fmt", ["int2", "uint4", "float4_e2m1fn", "float6_e2m3fn"])
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 7, 8])
 def test_packed_rows(fmt: str, n: int) -> None:

@@ -23,8 +23,6 @@ CODES = np.array([[1, 2, 3, 4], [5, 6, 7, 8]], np.uint8)
 
 
 # ---- blocks
-
-
 @pytest.mark.parametrize("size", [4, 5, 2**31, 2**63 - 1, 2**63, 2**70, 10**400, np.uint64(2**64 - 1), np.int8(100)])
 def test_a_block_beyond_the_axis(size: Any) -> None:
     scale = np.array([[1], [2]], np.float32)  # one block a row
@@ -38,8 +36,6 @@ def test_a_block_beyond_the_axis(size: Any) -> None:
 
 
 # ---- the axis
-
-
 @pytest.mark.parametrize("axis", [0, -1, 1, np.int64(0), np.array(-1)])
 def test_no_dimension_counts_as_one(axis: Any) -> None:
     for scale in (2.0, np.float32(2), np.array([2], np.float32)):
@@ -116,8 +112,6 @@ def test_nodes_with_types_that_are_undefined(operator: str, opset: int) -> None:
 
 
 # ---- numbers
-
-
 @pytest.mark.parametrize("first", [0.0, -0.0, 0])
 def test_zeros_as_scales_keep_their_sign(first: float) -> None:
     one = np.array([1, -1], np.float32)

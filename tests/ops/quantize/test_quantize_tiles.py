@@ -68,8 +68,6 @@ def test_layouts_packed_codes_and_out() -> None:
 
 
 # ---- refusals
-
-
 @pytest.mark.parametrize(("options", "message"), [
     ({**TILES, "opset": 25}, "`opset` must be 28, the default, for tiles, which no version of .*; got 25"),
     ({"axis": (0, 1), "block_size": 4}, "`block_size` must be two integers where `axis` is two; got 4"),

@@ -44,8 +44,6 @@ def same(found: Any, *expected: Any) -> None:
 
 
 # ---- against the older functions
-
-
 @pytest.mark.parametrize("sharing", SHARING, ids=str)
 @pytest.mark.parametrize("to", SIGNED, **BY_NAME)
 def test_scales_of_largest_magnitudes(to: Format, sharing: dict[str, Any]) -> None:
@@ -143,8 +141,6 @@ def test_results_go_where_out_says() -> None:
 
 
 # ---- against the oracle: numbers that float32 does not hold
-
-
 def oracle_code(x: float, scale: float, zero: int, to: Format) -> int:
     """Return the code of a quotient in float64, rounded once."""
     with np.errstate(all="ignore"):
@@ -195,8 +191,6 @@ def test_narrow_arrays(dtype: str) -> None:
 
 
 # ---- the object
-
-
 def test_it_shows_itself() -> None:
     found = lp.quantize(sample()[0], "int4", block_size=3, packed=True)
     assert repr(found) == (
