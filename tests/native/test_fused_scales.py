@@ -10,8 +10,19 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from support.bits import packed_bytes
 from support.compare import each_tier
-from support.fused_chains import FUSED_SCALED, Conversion, chain_of, check, elements_of, fused_conversions, run, unlike
+from support.fused_chains import (
+    FUSED_SCALED,
+    LENGTHS,
+    Conversion,
+    chain_of,
+    check,
+    elements_of,
+    fused_conversions,
+    run,
+    unlike,
+)
 from support.quantize_cases import draw_codes, draw_x, generator, odd_scales
 
 from lowprec import _kernels
@@ -115,7 +126,7 @@ class Call(NamedTuple):
 
     def source(self) -> np.ndarray:
         """Return the elements in the memory that a program reads."""
-        return pack4(self.x) if self.made.program.src_bits == 4 else self.x
+        return packed_bytes(self.x, 4) if self.made.program.src_bits == 4 else self.x
 
     def by_oracle(self, *, zero: bool) -> np.ndarray:
         """Return the codes by the oracle, in the memory that a program writes."""
@@ -131,14 +142,7 @@ class Call(NamedTuple):
             )
         else:
             found = dequantized(self.x, factor, offset, plan.source, output_dtype=plan.target)
-        return pack4(found) if self.made.program.dst_bits == 4 else found
-
-
-def pack4(codes: np.ndarray) -> np.ndarray:
-    """Return codes of 4 bits, two to a byte."""
-    even = np.append(codes, np.zeros(len(codes) % 2, np.uint8))
-    packed: np.ndarray = even[::2] | even[1::2] << 4
-    return packed
+        return packed_bytes(found, 4) if self.made.program.dst_bits == 4 else found
 
 
 def draw_call(rng: np.random.Generator, made: Conversion, layout: Layout, kind: str) -> Call:
@@ -167,9 +171,6 @@ def draw_call(rng: np.random.Generator, made: Conversion, layout: Layout, kind: 
     elif plan.method is Method.DEQUANTIZE and codes.bits < 8:  # zero points of 8-bit floats can but be 0
         zero = rng.choice(np.array([0.0, -0.0, 0.5, -1.0, float(codes.max), -float(codes.max)]), count)
     return Call(made, layout, x, scale, zero)
-
-
-LENGTHS = [*range(131), *range(1020, 1029), *range(1085, 1090), 2047, 2048, 2049, 2111, 2113]
 
 
 def both(call: Call) -> list[bool]:

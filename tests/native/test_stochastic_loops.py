@@ -67,13 +67,10 @@ def test_layouts(x: np.ndarray, source: str, target: str, bits: int) -> None:
         np.testing.assert_array_equal(encode(y, target, bits), expected, isa)
     unaligned = np.frombuffer(b"\0" + y.tobytes(), np.uint8)[1:].view(y.dtype).reshape(y.shape)
     for name, view in {
-        "Fortran order": np.asfortranarray(y),
-        "axes exchanged": y.transpose(2, 0, 1).copy().transpose(1, 2, 0),
-        "negative steps": y[::-1, :, ::-1].copy()[::-1, :, ::-1],
-        "steps": np.repeat(y, 2, 2)[..., ::2],
-        "byte order": y.astype(y.dtype.newbyteorder()),
-        "unaligned": unaligned,
-    }.items():
+        "Fortran order": np.asfortranarray(y), "axes exchanged": y.transpose(2, 0, 1).copy().transpose(1, 2, 0),
+        "negative steps": y[::-1, :, ::-1].copy()[::-1, :, ::-1], "steps": np.repeat(y, 2, 2)[..., ::2],
+        "byte order": y.astype(y.dtype.newbyteorder()), "unaligned": unaligned,
+    }.items():  # fmt: skip
         np.testing.assert_array_equal(encode(view, target, bits), expected, name)
     first = np.broadcast_to(y[:1], y.shape)
     np.testing.assert_array_equal(encode(first, target, bits), encode(first.copy(), target, bits))

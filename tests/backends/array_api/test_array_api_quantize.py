@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import array_api_strict as strict
 import numpy as np
 import pytest
+from support.array_libraries import LIBRARIES, Library
 from support.compare import compare
-from support.optional import optional
 from support.quantize_cases import (
     PRECISIONS,
     Types,
@@ -25,72 +24,46 @@ from support.quantize_cases import (
 
 import lowprec as lp
 from lowprec.backends import cpu
-from lowprec.reference.whole_arrays import array_values
 from lowprec.spec.formats import Format, as_format
-
-torch: Any = optional("torch")
 
 QUANTIZE, DEQUANTIZE = type_table("QuantizeLinear", 28), type_table("DequantizeLinear", 28)
 TARGETS, SOURCES = list(dict.fromkeys(t.y for t in QUANTIZE)), list(dict.fromkeys(t.x for t in DEQUANTIZE))
 BY_NAME = {"ids": lambda fmt: fmt.name}
 SHAPE = (3, 4, 5)
-LIBRARIES = {"torch": torch, "torch off the host": torch, "array_api_strict": strict}
 
 
-@pytest.fixture(params=LIBRARIES)
-def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Give a namespace; off the host its arrays take the array-API back end, as those of a CUDA device do."""
+@pytest.fixture(params=["torch", "torch off the host", "strict"])
+def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """Give a library; off the host its arrays take the array-API back end, as those of a CUDA device do."""
     if "off the host" in request.param:
         leave_the_host(monkeypatch)
-    return LIBRARIES[request.param]
+    return LIBRARIES[request.param.partition(" ")[0]]()
 
 
 def leave_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu, "has_host_memory", lambda x: False)
 
 
-def _own(fmt: Format, library: Any) -> bool:
-    return bool(fmt.torch_name) if library is torch else hasattr(strict, fmt.name)
+def put_in(array: np.ndarray, fmt: Format, library: Library) -> Any:
+    return library.hold(array.view(fmt.code_dtype) & fmt.code_dtype.type(fmt.code_mask), fmt)
 
 
-def put_in(array: np.ndarray, fmt: Format, library: Any) -> Any:
-    """Return a NumPy array of a format as another library carries it: own dtype, codes, or sub-byte values."""
-    array = np.array(array)  # torch wants memory that it may write to
-    unsigned = array.view(fmt.code_dtype)
-    if fmt.is_integer and fmt.bits < 8:
-        held = ((unsigned.astype(np.int64) & fmt.code_mask) ^ fmt.sign_mask) - fmt.sign_mask
-        narrow = np.asarray(held.astype("i1" if fmt.signed else "u1"))
-        return torch.from_numpy(narrow) if library is torch else strict.asarray(narrow)
-    if library is torch:
-        signed = torch.from_numpy(unsigned.view(f"i{unsigned.itemsize}"))
-        return signed.view(getattr(torch, fmt.torch_name or unsigned.dtype.name))
-    return strict.asarray(array if _own(fmt, library) else unsigned)
-
-
-def codes_of(result: Any, fmt: Format, library: Any) -> np.ndarray:
+def codes_of(result: Any, fmt: Format, library: Library) -> np.ndarray:
     """Return the codes in a result, which must have the dtype that `storage_dtype` says."""
-    assert result.dtype == lp.storage_dtype(fmt, library)
-    if library is torch:
-        result = result.view(getattr(torch, f"int{8 * result.element_size()}")).numpy()
-    held = np.asarray(result)
-    unsigned = held.view(f"u{held.itemsize}")
-    if fmt.is_integer and fmt.bits < 8:
-        low = unsigned & np.uint8(fmt.code_mask)
-        assert np.array_equal(held.astype(np.int64), array_values(low, fmt).astype(np.int64))  # held as values
-        return low
-    return unsigned
+    assert result.dtype == lp.storage_dtype(fmt, library.xp)
+    return library.codes(result, fmt)
 
 
-def options_in(types: Types, library: Any) -> dict[str, Any]:
-    return {} if _own(types.scale, library) else {"scale_format": types.scale}
+def options_in(types: Types, library: Library) -> dict[str, Any]:
+    return {"scale_format": library.source_for(types.scale)}
 
 
 @pytest.mark.one_in(7)
 @pytest.mark.parametrize("y", TARGETS, **BY_NAME)
-def test_quantize(library: Any, y: Format, tally: Counter[str]) -> None:
+def test_quantize(library: Library, y: Format, tally: Counter[str]) -> None:
     ways = list(granularities(SHAPE, 28))
     for types in QUANTIZE:
-        if types.y is not y or not _own(types.x, library):
+        if types.y is not y or not library.own(types.x):
             continue
         rng = generator("library", *types)
         for place, (scale_shape, plain) in enumerate([ways[i] for i in rng.integers(0, len(ways), 3)]):
@@ -105,18 +78,18 @@ def test_quantize(library: Any, y: Format, tally: Counter[str]) -> None:
             result = lp.quantize_linear(*arguments, **options)
             what = f"{types.x.name} by {types.scale.name} to {y.name}, scale {scale_shape}, {options}"
             compare(tally, "QuantizeLinear, libraries", codes_of(result, y, library), expected, what, x)
-            out = strict.zeros_like(result) if library is strict else torch.empty_like(result)
+            out = library.xp.empty_like(result)
             assert lp.quantize_linear(*arguments, **options, out=out) is out
             assert np.array_equal(codes_of(out, y, library), expected)
             if y.bits < 8:
                 packed = lp.quantize_linear(*arguments, **options, packed=True)
-                assert packed.dtype == library.uint8
+                assert packed.dtype == library.xp.uint8
                 assert np.asarray(packed).tolist() == lp.pack(expected.view(y.dtype), y).tolist()
 
 
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize("x_format", SOURCES, **BY_NAME)
-def test_dequantize(library: Any, x_format: Format, tally: Counter[str]) -> None:
+def test_dequantize(library: Library, x_format: Format, tally: Counter[str]) -> None:
     ways = list(granularities(SHAPE, 28))
     for types in DEQUANTIZE:
         if types.x is not x_format:
@@ -142,6 +115,7 @@ def test_dequantize(library: Any, x_format: Format, tally: Counter[str]) -> None
 @pytest.mark.parametrize("y", TARGETS, **BY_NAME)
 def test_ties_without_kernels(y: Format, monkeypatch: pytest.MonkeyPatch, tally: Counter[str]) -> None:
     leave_the_host(monkeypatch)
+    torch = LIBRARIES["torch"]()
     for types in QUANTIZE:
         if types.y is not y:
             continue

@@ -8,6 +8,7 @@ from typing import Any
 import array_api_compat.numpy
 import numpy as np
 import pytest
+from support.bits import bits_of
 from support.compare import assert_same
 
 import lowprec as lp
@@ -53,12 +54,6 @@ def held(codes: np.ndarray, fmt: Format, xp: Any) -> Any:
     return xp.asarray(values.copy())
 
 
-def unsigned(x: Any) -> np.ndarray:
-    """Return the bits of a result."""
-    found = np.asarray(x if str(x.dtype) != "torch.float8_e5m2" else x.view(x.new_empty(0).byte().dtype))
-    return found.view(f"u{found.dtype.itemsize}")
-
-
 def plan_of(source: Format, target: Format, rounding: Rounding) -> Plan:
     return Plan(Method.ROUND, source, target, rounding=rounding, limits=limits_of(target, rounding))
 
@@ -66,9 +61,7 @@ def plan_of(source: Format, target: Format, rounding: Rounding) -> Plan:
 def check(codes: np.ndarray, source: Format, target: Format, rounding: Rounding, xp: Any) -> None:
     """Compare the conversion of an array of codes with the oracle."""
     stream = STREAM if rounding.random_bits else None
-    found = unsigned(
-        array_api.cast_array(held(codes, source, xp), plan_of(source, target, rounding), xp, stream=stream)
-    )
+    found = bits_of(array_api.cast_array(held(codes, source, xp), plan_of(source, target, rounding), xp, stream=stream))
     wanted = expected_rounded(codes, source, target, rounding, *(stream or ()))
     assert_same(found, wanted, f"{source.name} -> {target.name} {rounding}", codes)
 

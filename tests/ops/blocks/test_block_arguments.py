@@ -9,14 +9,12 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
+from support.array_libraries import Library
 from support.bits import bits_of
 from support.optional import optional
 
 import lowprec as lp
 
-da: Any = optional("dask.array")
-jax: Any = optional("jax")
-jnp: Any = optional("jax.numpy")
 torch: Any = optional("torch")
 
 X = (np.random.default_rng(1).standard_normal((40, 96)) * np.exp2(np.arange(40)[:, None] - 20)).astype(np.float32)
@@ -154,31 +152,26 @@ CALLS: list[Callable[[Any], tuple[Any, ...]]] = [
     lambda x: lp.nvfp4_quantize(x, scale_rule="transformer_engine", global_scale=0.3),
     lambda x: lp.nvfp4_quantize(x, scale_rule="modelopt", rounding="stochastic_c", seed=1),
 ]  # fmt: skip
-LIBRARIES: dict[str, Callable[[Any], Any]] = {
-    "torch": lambda x: torch.from_numpy(x.copy()), "strict": strict.asarray, "jax": lambda x: jnp.asarray(x),
-    "dask": lambda x: da.from_array(x, chunks=(max(1, len(x) // 3), 20)),
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("number", range(len(CALLS)))
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_libraries(library: str, number: int) -> None:
+def test_libraries(xp: Library, number: int) -> None:
     for x in NUMBERS:
         wanted = CALLS[number](x)
-        found = CALLS[number](LIBRARIES[library](x))
+        held = xp.wrap(x)
+        found = CALLS[number](held)
         for one, other in zip(found, wanted, strict=True):
-            assert type(one) is type(LIBRARIES[library](x))
+            assert xp.same_place(one, held)
             assert tuple(one.shape) == other.shape
-            assert np.array_equal(bits_of(one), bits_of(other))
+            assert np.array_equal(bits_of(xp.unwrap(one)), bits_of(other))
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_values_in_libraries(library: str) -> None:
-    x = LIBRARIES[library](X)
+def test_values_in_libraries(xp: Library) -> None:
+    x = xp.wrap(X)
     for element in ("int8", "float8_e5m2", "float4_e2m1fn"):
         wanted = lp.mx_dequantize(*lp.mx_quantize(X, element), output_dtype="float16")
         found = lp.mx_dequantize(*lp.mx_quantize(x, element), source=element, output_dtype="float16")
-        assert np.array_equal(bits_of(found), bits_of(wanted))
+        assert np.array_equal(bits_of(xp.unwrap(found)), bits_of(wanted))
     elements, scales, g = lp.nvfp4_quantize(x, packed=True, swizzled=True)
     found = lp.nvfp4_dequantize(elements, scales, g, packed=True, swizzled=True, shape=X.shape)
-    assert np.array_equal(bits_of(found), bits_of(lp.nvfp4_dequantize(*lp.nvfp4_quantize(X))))
+    assert np.array_equal(bits_of(xp.unwrap(found)), bits_of(lp.nvfp4_dequantize(*lp.nvfp4_quantize(X))))

@@ -25,12 +25,9 @@ X = np.zeros((2, 3), np.float32)
 ])  # fmt: skip
 def test_not_an_array(x: Any, came: str) -> None:
     for call in (
-        lambda: lp.cast(x, "float16"),
-        lambda: lp.encode(x, "float16"),
-        lambda: lp.decode(x, "float16"),
-        lambda: lp.pack(x, "int4"),
-        lambda: lp.unpack(x, "int4", (1,)),
-    ):
+        lambda: lp.cast(x, "float16"), lambda: lp.encode(x, "float16"), lambda: lp.decode(x, "float16"),
+        lambda: lp.pack(x, "int4"), lambda: lp.unpack(x, "int4", (1,)),
+    ):  # fmt: skip
         with pytest.raises(TypeError, match=rf"`(x|codes|packed)` must be an array .*; got .*{came}"):
             call()
 

@@ -159,11 +159,8 @@ def test_out_takes_any_strides(way: tuple[tuple[int, ...], dict[str, Any]]) -> N
 def test_zero_dimensions_and_empty(y: str) -> None:
     fmt = as_format(y)
     for x in (
-        np.float32(3),
-        np.array(3, np.float32),
-        np.array(3, np.int32),
-        np.asarray(3, as_format("bfloat16").dtype),
-    ):
+        np.float32(3), np.array(3, np.float32), np.array(3, np.int32), np.asarray(3, as_format("bfloat16").dtype),
+    ):  # fmt: skip
         got = lp.quantize_linear(x, 2.0, output_dtype=fmt)
         assert isinstance(got, np.ndarray)
         assert (got.shape, got.dtype) == ((), fmt.dtype)

@@ -52,11 +52,9 @@ def test_absmax_scales_are_those_of_fractions(source: str, isa: str) -> None:
         values, numbers = finite(x, source_format), grouped(shape, axis, block_size)
         largest = [max(abs(one) for one in values[numbers == n]) for n in range(numbers.max() + 1)]
         for to, fmt in (
-            ("int8", "float32"),
-            ("float8_e4m3fn", "bfloat16"),
-            ("int4", "float16"),
+            ("int8", "float32"), ("float8_e4m3fn", "bfloat16"), ("int4", "float16"),
             ("float4_e2m1fn", "float8_e8m0fnu"),
-        ):
+        ):  # fmt: skip
             target, scale_format = lp.as_format(to), lp.as_format(fmt)
             scale = lp.absmax_scale(x, to, axis=axis, block_size=block_size, scale_format=fmt)
             wanted = [scale_code(a, target, scale_format, "floor") for a in largest]
@@ -210,11 +208,9 @@ def test_threads_and_large_arrays_agree_with_numpy() -> None:
 
 def test_nothing_finite() -> None:
     for x in (
-        np.zeros(4, np.float32),
-        np.full(4, np.nan, np.float32),
-        np.array([np.inf, -0.0], np.float16),
+        np.zeros(4, np.float32), np.full(4, np.nan, np.float32), np.array([np.inf, -0.0], np.float16),
         np.empty(0, np.float32),
-    ):
+    ):  # fmt: skip
         assert lp.absmax_scale(x, "int8") == 1
         assert lp.absmax_scale(x, "int8", scale_format="float8_e8m0fnu").view(np.uint8) == 0
         assert [one.item() for one in lp.minmax_scale(x, "uint8")] == [1, 0]

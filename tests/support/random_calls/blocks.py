@@ -11,10 +11,11 @@ from lowprec import reference
 from lowprec.spec.formats import Format, as_format
 from lowprec.spec.rounding_modes import ROUNDINGS, STOCHASTIC
 from lowprec.spec.scale_rules import SCALE_RULES
+from support.bits import packed_bytes
 from support.quantize_cases import SPECIAL
 from support.random_calls.calls import Call, Expected, Out
 from support.random_calls.memory import Array, Memory, Placed, draw_geometry, place, view
-from support.random_calls.values import DESCRIBED, draw_codes, draw_shape, packed_bytes
+from support.random_calls.values import DESCRIBED, draw_codes, draw_shape
 
 __all__ = ["mx_dequantize", "mx_quantize", "nvfp4_dequantize", "nvfp4_quantize"]
 

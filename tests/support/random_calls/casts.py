@@ -14,9 +14,10 @@ from lowprec.reference.whole_arrays import decoded, expected_from_float64, expec
 from lowprec.spec.formats import Format
 from lowprec.spec.operator_versions import first_opset
 from lowprec.spec.rounding_modes import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding
+from support.bits import packed_bytes
 from support.random_calls.calls import Call, Expected, draw_out
 from support.random_calls.memory import Array, Placed, place
-from support.random_calls.values import DESCRIBED, FORMATS, draw_codes, draw_format, draw_shape, packed_bytes
+from support.random_calls.values import DESCRIBED, FORMATS, draw_codes, draw_format, draw_shape
 
 __all__ = [
     "bitcast", "cast", "cast_like", "decode", "draw_rules", "draw_stored", "encode", "expected_cast", "pack", "unpack",
