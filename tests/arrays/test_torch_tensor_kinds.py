@@ -336,10 +336,8 @@ CALLS: dict[str, tuple[Callable[[Any], Any], Callable[[float], int], Any]] = {
     "bitcast": (
         lambda x: lp.bitcast(x, "uint32"), lambda v: int.from_bytes(struct.pack("<f", v), "little"), torch.uint32,
     ),
-    "quantize": (
-        lambda x: lp.quantize_linear(x, 0.5, 3, output_dtype="int8"),
-        lambda v: exact_quantize.quantize(v, 0.5, 3, "int8", precision="float32"), torch.int8,
-    ),
+    "quantize": (lambda x: lp.quantize_linear(x, 0.5, 3, output_dtype="int8"),
+                 lambda v: exact_quantize.quantize(v, 0.5, 3, "int8", precision="float32"), torch.int8),
 }  # fmt: skip
 """Of each call the expected code of an element, and the dtype of the result."""
 

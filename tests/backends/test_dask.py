@@ -62,10 +62,8 @@ def test_two_formats_never_share_a_key(x: Any) -> None:
         [lp.cast(x, "float8_e4m3fnuz", **how) for how in options],
         [lp.cast(x, "float8_e8m0fnu", round_mode=mode) for mode in ("up", "down", "nearest")],
         [lp.quantize_linear(x, 0.5, output_dtype=fmt) for fmt in ("int8", "uint8", "float8_e5m2", "float4_e2m1fn")],
-        [
-            lp.quantize_linear(x, 0.25, output_dtype="uint8"), lp.quantize_linear(x, 0.5, 3, output_dtype="uint8"),
-            lp.quantize_linear(x, 0.5, output_dtype="uint8"),
-        ],
+        [lp.quantize_linear(x, 0.25, output_dtype="uint8"), lp.quantize_linear(x, 0.5, 3, output_dtype="uint8"),
+         lp.quantize_linear(x, 0.5, output_dtype="uint8")],
         [lp.dequantize_linear(bytes_, 0.5, source=fmt) for fmt in ("uint8", "float8_e5m2", "uint4")],
     ]  # fmt: skip
     for group in groups:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from support.bits import bits_of
 from support.optional import optional
 
 import lowprec as lp
@@ -34,29 +36,31 @@ def plain(result: Any) -> list[Any]:
     return (result if result.dtype == np.float32 else result.view(np.uint8)).tolist()
 
 
+THREE, TWO = np.array([1, 2, 3], np.uint8), np.array([0x21, 0x43], np.uint8)
+DRAWN = {"to": "float8_e5m2", "rounding": "stochastic"}
+CASTS_OF_X: list[dict[str, Any]] = [
+    {"to": "float8_e4m3fn", "saturate": False}, {"to": "float8_e4m3fn", "opset": 19},
+    {"to": "float8_e8m0fnu", "round_mode": "nearest"}, {"to": "float8_e8m0fnu", "round_mode": "down"},
+    {"to": "float16", "rounding": "toward_zero", "overflow": "sat_finite", "nan": "plain"},
+    DRAWN | {"seed": 3}, DRAWN | {"seed": (1 << 64) - 1, "offset": 1 << 40}, DRAWN | {"seed": 4, "random_bits": 7},
+]  # fmt: skip
+QUANTIZED_X: list[dict[str, Any]] = [
+    {"output_dtype": "float8_e5m2", "saturate": False}, {"output_dtype": "float8_e5m2", "rounding": "toward_zero"},
+    {"output_dtype": "float8_e5m2", "rounding": "stochastic", "seed": 5, "offset": 9},
+    {"output_dtype": "int4", "packed": True},
+]  # fmt: skip
 VARIANTS: list[tuple[np.ndarray, Callable[[Any], Any]]] = [
-    (X, lambda x: lp.cast(x, "float8_e4m3fn", saturate=False)),
-    (X, lambda x: lp.cast(x, "float8_e4m3fn", opset=19)),
-    (X, lambda x: lp.cast(x, "float8_e8m0fnu", round_mode="nearest")),
-    (X, lambda x: lp.cast(x, "float8_e8m0fnu", round_mode="down")),
-    (X, lambda x: lp.cast(x, "float16", rounding="toward_zero", overflow="sat_finite", nan="plain")),
-    (X, lambda x: lp.cast(x, "float8_e5m2", rounding="stochastic", seed=3)),
-    (X, lambda x: lp.cast(x, "float8_e5m2", rounding="stochastic", seed=(1 << 64) - 1, offset=1 << 40)),
-    (X, lambda x: lp.cast(x, "float8_e5m2", rounding="stochastic", seed=4, random_bits=7)),
-    (X.view(np.uint32), lambda x: lp.cast(x, "float8_e5m2", source="float32")),
-    (X, lambda x: lp.encode(x, "float8_e4m3fn", saturate=False)),
-    (X, lambda x: lp.encode(x, "float4_e2m1fn", packed=True)),
-    (X[:3], lambda x: lp.encode(x, "float6_e2m3fn", packed=True, rounding="to_odd")),
-    (np.array([0x21, 0x43], np.uint8), lambda x: lp.decode(x, "float4_e2m1fn", packed=True, shape=3)),
-    (np.array([0x21, 0x43], np.uint8), lambda x: lp.decode(x, "int4", packed=True, shape=(1, 4), to="float16")),
-    (np.array([1, 2, 3], np.uint8), lambda x: lp.decode(x, "uint4", to="float16")),
-    (np.array([1, 2, 3], np.uint8), lambda x: lp.pack(x, "uint4")),
-    (np.array([0x21, 3], np.uint8), lambda x: lp.unpack(x, "uint4", (3, 1))),
-    (X, lambda x: lp.quantize_linear(x, 0.5, output_dtype="float8_e5m2", saturate=False)),
-    (X, lambda x: lp.quantize_linear(x, 0.5, output_dtype="float8_e5m2", rounding="toward_zero")),
-    (X, lambda x: lp.quantize_linear(x, 0.5, output_dtype="float8_e5m2", rounding="stochastic", seed=5, offset=9)),
-    (X, lambda x: lp.quantize_linear(x, 0.5, output_dtype="int4", packed=True)),
-]
+    *((X, partial(lp.cast, **how)) for how in CASTS_OF_X),
+    *((X, partial(lp.quantize_linear, scale=0.5, **how)) for how in QUANTIZED_X),
+    (X.view(np.uint32), partial(lp.cast, to="float8_e5m2", source="float32")),
+    (X, partial(lp.encode, to="float8_e4m3fn", saturate=False)),
+    (X, partial(lp.encode, to="float4_e2m1fn", packed=True)),
+    (X[:3], partial(lp.encode, to="float6_e2m3fn", packed=True, rounding="to_odd")),
+    (TWO, partial(lp.decode, source="float4_e2m1fn", packed=True, shape=3)),
+    (TWO, partial(lp.decode, source="int4", packed=True, shape=(1, 4), to="float16")),
+    (THREE, partial(lp.decode, source="uint4", to="float16")),
+    (THREE, partial(lp.pack, source="uint4")), (TWO, partial(lp.unpack, source="uint4", shape=(3, 1))),
+]  # fmt: skip
 """Arrays, and calls of them with options."""
 
 
@@ -77,9 +81,7 @@ def dispatched(monkeypatch: pytest.MonkeyPatch) -> list[None]:
 
 
 def contents(result: Any) -> tuple[Any, ...]:
-    if not isinstance(result, np.ndarray):
-        return str(result.dtype), tuple(result.shape), np.asarray(result.reshape(-1).view(torch.uint8)).tobytes()
-    return str(result.dtype), result.shape, result.tobytes()
+    return str(result.dtype), tuple(result.shape), bits_of(result).tobytes()
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])

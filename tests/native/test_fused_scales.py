@@ -35,11 +35,8 @@ REACH = np.float32(2.0**60)
 _UP, _DOWN = np.float32(np.inf), np.float32(0)
 INSIDE = np.array([np.nextafter(1 / REACH, _UP), np.nextafter(REACH, _DOWN), 2.0**-59, 2.0**59], np.float32)
 OUTSIDE = np.array(
-    [
-        1 / REACH, REACH, np.nextafter(1 / REACH, _DOWN), np.nextafter(REACH, _UP), 2.0**-61, 2.0**61, 2.0**-126,
-        2.0**-127, -1e-40, 1e-45, 2.0**127, 3.4028235e38, 0.0, -0.0, -1.0, -(2.0**-60), np.inf, -np.inf, np.nan,
-        -np.nan,
-    ],
+    [1 / REACH, REACH, np.nextafter(1 / REACH, _DOWN), np.nextafter(REACH, _UP), 2.0**-61, 2.0**61, 2.0**-126,
+     2.0**-127, -1e-40, 1e-45, 2.0**127, 3.4028235e38, 0.0, -0.0, -1.0, -(2.0**-60), np.inf, -np.inf, np.nan, -np.nan],
     np.float32,
 )  # fmt: skip
 KINDS = ("in reach", "few out of reach", "any")

@@ -400,10 +400,8 @@ TESTS = {
     "*/scalar_block_kernels.h": _BLOCKS, "*/block_*.pxi*": [*_BLOCKS, "tests/ops/blocks/test_block_arguments.py"],
     "*/blocks.pxi": [*_BLOCKS, "tests/ops/blocks/test_block_arguments.py", "tests/native/test_block_loops.py"],
     "*/ggml_*": ["tests/native/test_block_loops.py"], "*/error_*": _ERRORS, "*/compare_arrays.pxi": _ERRORS,
-    "*/range*": [
-        "tests/ops/quantize/test_scales.py", "tests/ops/quantize/test_dynamic_quantize.py",
-        "tests/ops/blocks/test_nvfp4.py",
-    ],
+    "*/range*": ["tests/ops/quantize/test_scales.py", "tests/ops/quantize/test_dynamic_quantize.py",
+                 "tests/ops/blocks/test_nvfp4.py"],
     "*/torch_tensors.pxi": ["tests/backends/test_small_calls.py", "tests/arrays/test_torch_tensor_kinds.py"],
     "*/call_cache.pxi": [
         "tests/native/test_programs.py", "tests/backends/test_small_calls.py", *_CALLS,

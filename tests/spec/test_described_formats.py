@@ -69,11 +69,9 @@ def test_facts(facts: dict[str, Any], expected: tuple[object, ...]) -> None:
 
 @pytest.mark.parametrize(("facts", "text"), [
     (E4M3, "lp.float_format('tried', exponent_bits=4, mantissa_bits=3, bias=7)"),
-    (
-        {**E8M0, "reference": "a 'page'"},
-        "lp.float_format('tried', exponent_bits=8, mantissa_bits=0, bias=127, signed=False, inf=False, "
-        "nan='all-ones', zero=False, reference=\"a 'page'\")",
-    ),
+    ({**E8M0, "reference": "a 'page'"},
+     "lp.float_format('tried', exponent_bits=8, mantissa_bits=0, bias=127, signed=False, inf=False, "
+     "nan='all-ones', zero=False, reference=\"a 'page'\")"),
 ])  # fmt: skip
 def test_repr_is_the_call(facts: dict[str, Any], text: str) -> None:
     fmt = lp.float_format("tried", **facts)
@@ -95,30 +93,20 @@ def test_shown_in_notebooks() -> None:
     ({"exponent_bits": 12}, "`exponent_bits` must be 1 to 11 .float64 has no more.; got 12"),
     ({"mantissa_bits": 31}, "`mantissa_bits` must be 0 to 30; got 31"),
     ({"mantissa_bits": -1}, "`mantissa_bits` must be 0 to 30; got -1"),
-    (
-        {"exponent_bits": 8, "mantissa_bits": 24},
-        r"`exponent_bits` and `mantissa_bits` must make a code of 2 to 32 bits .*; got 8 \+ 24 .* are 33",
-    ),
-    (
-        {"exponent_bits": 1, "mantissa_bits": 0, "signed": False, "inf": False, "nan": "none"},
-        r"`exponent_bits` and `mantissa_bits` must make a code of 2 to 32 bits with the sign; got 1 \+ 0 .* are 1",
-    ),
+    ({"exponent_bits": 8, "mantissa_bits": 24},
+     r"`exponent_bits` and `mantissa_bits` must make a code of 2 to 32 bits .*; got 8 \+ 24 .* are 33"),
+    ({"exponent_bits": 1, "mantissa_bits": 0, "signed": False, "inf": False, "nan": "none"},
+     r"`exponent_bits` and `mantissa_bits` must make a code of 2 to 32 bits with the sign; got 1 \+ 0 .* are 1"),
     ({"signed": False, "nan": "negative-zero"}, "`nan` must be another rule .* without a sign, since .* no -0;"),
     ({"mantissa_bits": 0}, "`nan` must be another rule than 'ieee' without a mantissa, which no NaN could have;"),
     ({"zero": False}, "`zero` must be True for a format with a sign or a mantissa; got False"),
     ({"zero": False, "signed": False}, "`zero` must be True for a format with a sign or a mantissa; got False"),
-    (
-        {"exponent_bits": 1, "mantissa_bits": 0, "nan": "none"},
-        "`inf` must be False, or no finite value is left but 0; got True",
-    ),
-    (
-        {"exponent_bits": 1, "mantissa_bits": 0, "nan": "all-ones", "inf": False},
-        "`nan` must be another rule than 'all-ones', or no finite value is left but 0; got 'all-ones'",
-    ),
-    (
-        {**E8M0, "exponent_bits": 2, "mantissa_bits": 0, "bias": 1100},
-        "`bias` must be such that float64 holds every value; got 1100",
-    ),
+    ({"exponent_bits": 1, "mantissa_bits": 0, "nan": "none"},
+     "`inf` must be False, or no finite value is left but 0; got True"),
+    ({"exponent_bits": 1, "mantissa_bits": 0, "nan": "all-ones", "inf": False},
+     "`nan` must be another rule than 'all-ones', or no finite value is left but 0; got 'all-ones'"),
+    ({**E8M0, "exponent_bits": 2, "mantissa_bits": 0, "bias": 1100},
+     "`bias` must be such that float64 holds every value; got 1100"),
     ({"bias": 10**30}, "`bias` must be such that float64 holds every value; got 10+$"),
     ({"bias": 1.0}, "`bias` must be an integer or None; got 1.0"),
     ({"bias": True}, "`bias` must be an integer or None; got True"),

@@ -69,26 +69,18 @@ _U8, _F8 = torch.uint8, torch.float8_e4m3fn
 FUNCTIONS: dict[str, Row] = {
     "absmax_scale": Row(lambda x: lp.absmax_scale(x, "int8", axis=1)),
     "bitcast": Row(lambda x: (lp.bitcast(x, "uint32"), lp.bitcast(_codes(x), "int4", source="float4_e2m1fn"))),
-    "cast": Row(
-        lambda x: lp.cast(x, "float8_e4m3fn", saturate=False),
-        lambda x: lp.cast(x, "int8", out=torch.empty_like(x, dtype=torch.int8)),
-        lambda x: lp.cast(x, "bfloat16", **STOCHASTIC),
-    ),
-    "cast_like": Row(
-        lambda x: lp.cast_like(x, torch.zeros(1, dtype=torch.int16)),
-        lambda x: lp.cast_like(x, x.half(), out=torch.empty_like(x, dtype=torch.half)),
-        lambda x: lp.cast_like(x, x.half(), **STOCHASTIC),
-    ),
-    "decode": Row(
-        lambda x: lp.decode(_packed(x), "float4_e2m1fn", packed=True, shape=x.shape),
-        lambda x: lp.decode(_codes(x), "float4_e2m1fn", out=torch.empty_like(x)),
-    ),
+    "cast": Row(lambda x: lp.cast(x, "float8_e4m3fn", saturate=False),
+                lambda x: lp.cast(x, "int8", out=torch.empty_like(x, dtype=torch.int8)),
+                lambda x: lp.cast(x, "bfloat16", **STOCHASTIC)),
+    "cast_like": Row(lambda x: lp.cast_like(x, torch.zeros(1, dtype=torch.int16)),
+                     lambda x: lp.cast_like(x, x.half(), out=torch.empty_like(x, dtype=torch.half)),
+                     lambda x: lp.cast_like(x, x.half(), **STOCHASTIC)),
+    "decode": Row(lambda x: lp.decode(_packed(x), "float4_e2m1fn", packed=True, shape=x.shape),
+                  lambda x: lp.decode(_codes(x), "float4_e2m1fn", out=torch.empty_like(x))),
     "dequantize": Row(
-        lambda x: (
-            lp.dequantize(lp.quantize(x, "int4", block_size=4, packed=True)),
-            lp.quantize(x, "uint8", axis=0, zero_point=True).dequantize("float16"),
-            lp.dequantize(lp.quantize(x, "nvfp4", block_size=3)),
-        ),
+        lambda x: (lp.dequantize(lp.quantize(x, "int4", block_size=4, packed=True)),
+                   lp.quantize(x, "uint8", axis=0, zero_point=True).dequantize("float16"),
+                   lp.dequantize(lp.quantize(x, "nvfp4", block_size=3))),
         lambda x: lp.dequantize(lp.quantize(x, "mxfp8_e4m3", block_size=4), out=torch.empty_like(x)),
     ),
     "dequantize_linear": Row(
@@ -96,11 +88,9 @@ FUNCTIONS: dict[str, Row] = {
         lambda x: lp.dequantize_linear(lp.cast(x, "uint8"), 0.3, 7, out=torch.empty_like(x)),
     ),
     "dynamic_quantize_linear": Row(lambda x: lp.dynamic_quantize_linear(x.nan_to_num(1.0, 2.0, -3.0))),
-    "encode": Row(
-        lambda x: lp.encode(x, "float6_e3m2fn", packed=True),
-        lambda x: lp.encode(x, "float16", out=torch.empty_like(x, dtype=torch.uint16)),
-        lambda x: lp.encode(x, "float8_e5m2", **STOCHASTIC),
-    ),
+    "encode": Row(lambda x: lp.encode(x, "float6_e3m2fn", packed=True),
+                  lambda x: lp.encode(x, "float16", out=torch.empty_like(x, dtype=torch.uint16)),
+                  lambda x: lp.encode(x, "float8_e5m2", **STOCHASTIC)),
     "minmax_scale": Row(lambda x: lp.minmax_scale(x, "uint8", axis=1, block_size=3)),
     "mx_dequantize": Row(lambda x: lp.mx_dequantize(*_mx(x), source="float4_e2m1fn", block_size=4)),
     "mx_quantize": Row(

@@ -12,6 +12,7 @@ import pytest
 from support.array_libraries import Library
 from support.bits import bits_of
 from support.optional import optional
+from support.random_calls.blocks import swizzled
 
 import lowprec as lp
 
@@ -129,14 +130,7 @@ def test_tiles_of_scales(shape: tuple[int, ...], axis: int) -> None:
     for quantize, block in ((lp.mx_quantize, 32), (lambda *a, **k: lp.nvfp4_quantize(*a, **k)[:2], 16)):
         _, plain = quantize(x, axis=axis, block_size=block)
         _, tiles = quantize(x, axis=axis, block_size=block, swizzled=True)
-        rows = np.moveaxis(bits_of(plain), axis, -1).reshape(-1, plain.shape[axis])
-        across = -(-rows.shape[1] // 4)
-        wanted = np.zeros(-(-rows.shape[0] // 128) * 128 * across * 4, np.uint8)
-        for row, column in np.ndindex(rows.shape):  # the formula of the cuBLAS documentation
-            outer, inner = row % 128, column % 4
-            tile = row // 128 * across + column // 4
-            wanted[tile * 512 + (outer % 32) * 16 + (outer // 32) * 4 + inner] = rows[row, column]
-        assert np.array_equal(bits_of(tiles), wanted)
+        assert np.array_equal(bits_of(tiles), swizzled(bits_of(plain), axis))
     elements, tiles, g = lp.nvfp4_quantize(x, axis=axis, swizzled=True)
     values = lp.nvfp4_dequantize(elements, tiles, g, axis=axis, swizzled=True)
     plain = lp.nvfp4_quantize(x, axis=axis)

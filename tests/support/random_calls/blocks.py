@@ -17,7 +17,7 @@ from support.random_calls.calls import Call, Expected, Out
 from support.random_calls.memory import Array, Memory, Placed, draw_geometry, place, view
 from support.random_calls.values import DESCRIBED, draw_codes, draw_shape
 
-__all__ = ["mx_dequantize", "mx_quantize", "nvfp4_dequantize", "nvfp4_quantize"]
+__all__ = ["mx_dequantize", "mx_quantize", "nvfp4_dequantize", "nvfp4_quantize"]  # what draws calls
 
 Rng = np.random.Generator
 _FLOATS = tuple(as_format(name) for name in ("float32", "float16", "bfloat16", "float64"))
