@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.bits import bits_of
+from support.bits import contents
 from support.exact_scales import finite, grouped, scale_code
 from support.optional import optional
 
@@ -63,12 +63,6 @@ def sample(rng: np.random.Generator, fmt: lp.Format, shape: tuple[int, ...] = (5
     return codes.view(fmt.dtype)
 
 
-def plain(results: Any) -> list[Any]:
-    """Return what tells results apart: dtype, shape and bytes of each."""
-    results = results if isinstance(results, tuple) else (results,)
-    return [(str(one.dtype), tuple(one.shape), bits_of(one).tobytes()) for one in results]
-
-
 def general(call: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
     """Return the results for arrays by the general way."""
     results = []
@@ -76,7 +70,7 @@ def general(call: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
         patched.setattr("lowprec.backends.cpu.run_block_call", lambda job: None)
         for x in arrays:
             forget()
-            results.append(plain(call(x)))
+            results.append(contents(call(x)))
     return results
 
 
@@ -133,9 +127,9 @@ def test_known_calls_return_what_the_general_way_returns(
     arrays.append((np.arange(210).reshape(5, 3, 14) * 1e-7).astype(arrays[0].dtype))  # subnormal in float16
     given = [lp.to_torch(x, source) if library == "torch" else x for x in arrays]
     expected = general(call, given)
-    assert plain(call(given[-1])) == expected[-1]  # which remembers it
+    assert contents(call(given[-1])) == expected[-1]  # which remembers it
     known.clear()
-    assert [plain(call(x)) for x in given] == expected
+    assert [contents(call(x)) for x in given] == expected
     assert known == [True] * len(given)
 
 
@@ -144,7 +138,7 @@ def test_known_calls_return_what_the_general_way_returns(
 def test_the_mode_of_the_caller_changes_nothing(name: str) -> None:
     x = sample(np.random.default_rng(5), lp.as_format("float32"))
     (expected,) = general(CALLS[name], [x])
-    assert [plain(CALLS[name](x)) for _ in range(2)] == [expected] * 2
+    assert [contents(CALLS[name](x)) for _ in range(2)] == [expected] * 2
 
 
 def test_what_a_known_call_does_not_take(known: list[bool]) -> None:
@@ -153,7 +147,7 @@ def test_what_a_known_call_does_not_take(known: list[bool]) -> None:
     for other in (np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2], x.astype(">f4")):
         known.clear()
         assert np.array_equal(lp.absmax_scale(other, "int8", axis=1), scale)
-        assert plain(lp.nvfp4_quantize(other, axis=0)) == plain((codes, scales, factor))
+        assert contents(lp.nvfp4_quantize(other, axis=0)) == contents((codes, scales, factor))
         assert known == [False, False]
     for wrong in (True, 1.0, np.float64(1)):
         with pytest.raises(ValueError, match="`axis` must be"):
@@ -161,7 +155,7 @@ def test_what_a_known_call_does_not_take(known: list[bool]) -> None:
     assert np.array_equal(lp.absmax_scale(x, "int8", axis=np.int64(1)), scale)
     assert lp.absmax_scale(x, "int8", axis=[1]).shape == (8,)
     for number in (0.5, np.float32(0.5), np.float16(0.5), np.float64(0.5), np.asarray(0.5, np.float32)):
-        assert plain(lp.nvfp4_quantize(x, global_scale=number)) == plain(lp.nvfp4_quantize(x, global_scale=0.5))
+        assert contents(lp.nvfp4_quantize(x, global_scale=number)) == contents(lp.nvfp4_quantize(x, global_scale=0.5))
     for wrong in (0.0, -1.0, 1e39, float("nan"), 10**400, 1e-60):
         lp.nvfp4_quantize(x, global_scale=0.5)
         with pytest.raises(ValueError, match="`global_scale` must be a positive finite float32"):
@@ -180,7 +174,7 @@ def test_known_blocks_take_any_seed(known: list[bool]) -> None:
         expected = [general(one, [x])[0] for one in calls]
         calls[0](x)
         known.clear()
-        assert [plain(one(x)) for one in calls] == expected
+        assert [contents(one(x)) for one in calls] == expected
         assert known == [True] * 4 + [False] * 2
         assert len({repr(one) for one in expected}) == 4
         for stream in ({}, {"seed": None}, {"seed": -1}, {"seed": 1 << 64}, {"seed": 0.5}, {"seed": 1, "offset": -1}):
@@ -217,7 +211,7 @@ def test_known_blocks_go_to_out(name: str, library: str, known: list[bool]) -> N
             forget()  # a call with `out` is remembered as well
         results = call(given, out=out)
         assert all(one is other for one, other in zip(results, out, strict=True))
-        assert plain(results) == plain(wanted)
+        assert contents(results) == contents(wanted)
     call(given, out=out)
     assert known == [False, True, False, True]
     if library == "torch":
@@ -228,16 +222,16 @@ def test_known_blocks_go_to_out(name: str, library: str, known: list[bool]) -> N
 
 def test_out_that_a_known_call_does_not_take(known: list[bool]) -> None:
     x = np.linspace(-3, 5, 64, dtype=np.float32).reshape(2, 32)
-    wanted = plain(lp.mx_quantize(x, "float8_e4m3fn", block_size=4))
-    assert plain(lp.mx_quantize(x, "float8_e4m3fn", block_size=4)) == wanted
+    wanted = contents(lp.mx_quantize(x, "float8_e4m3fn", block_size=4))
+    assert contents(lp.mx_quantize(x, "float8_e4m3fn", block_size=4)) == wanted
     elements = np.empty((2, 32), ml_dtypes.float8_e4m3fn)
     scales = np.empty((2, 8), ml_dtypes.float8_e8m0fnu)
     known.clear()
     steps = np.empty((2, 64), ml_dtypes.float8_e4m3fn)[:, ::2]
-    assert plain(lp.mx_quantize(x, "float8_e4m3fn", block_size=4, out=(steps, scales))) == wanted
+    assert contents(lp.mx_quantize(x, "float8_e4m3fn", block_size=4, out=(steps, scales))) == wanted
     held = x.copy()
     inside = held.view(ml_dtypes.float8_e4m3fn).reshape(-1)[64:128].reshape(2, 32)
-    assert plain(lp.mx_quantize(held, "float8_e4m3fn", block_size=4, out=(inside, scales))) == wanted
+    assert contents(lp.mx_quantize(held, "float8_e4m3fn", block_size=4, out=(inside, scales))) == wanted
     wrong: list[Any] = [
         [elements, scales], (elements,), (elements, scales.T), (elements, scales.view(np.uint8)), elements,
     ]  # fmt: skip
@@ -252,8 +246,8 @@ def test_out_that_a_known_call_does_not_take(known: list[bool]) -> None:
 def test_large_blocks_are_known_on_any_number_of_threads(known: list[bool]) -> None:
     x = np.random.default_rng(7).standard_normal((1025, 1024), np.float32)
     x[1000, 3] = 1e4  # the largest
-    expected = plain(lp.nvfp4_quantize(x, packed=True))
+    expected = contents(lp.nvfp4_quantize(x, packed=True))
     for threads in (None, 1, 2, 3):
         lp.set_num_threads(threads)
-        assert plain(lp.nvfp4_quantize(x, packed=True)) == expected
+        assert contents(lp.nvfp4_quantize(x, packed=True)) == expected
     assert known == [False, *[True] * 4]

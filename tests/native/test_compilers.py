@@ -15,7 +15,6 @@ from support.paths import ROOT
 NATIVE = ROOT / "lowprec" / "_native"
 SOURCE = '#include "scalar_kernels.h"\nu32 f(u32 v, const params_t *p) { return lp_encode_upper16(v, p); }\n'
 
-
 FEATURES = """#include <stdio.h>
 #include "cpu_features.h"
 int main(void) { return printf("%d %d %d", lp_has_v3(), lp_has_v4(), lp_has_v4_vbmi()) < 0; }

@@ -368,11 +368,6 @@ TF32_CODES = [sign << 18 | field << 10 | mantissa for sign in (0, 1) for field i
          for mantissa in (0, 1, 511, 512, 1023)]  # fmt: skip
 
 
-def float32_of(code: int) -> np.float32:
-    """Return the float32 whose upper 19 bits are a code and whose lower 13 bits are 0."""
-    return np.uint32(code << 13).view(np.float32)
-
-
 def test_facts_of_the_white_paper() -> None:
     # "8-bit exponent, same as FP32", "10-bit mantissa, same as FP16", "19 bits"
     assert (TF32.bits, TF32.signed, TF32.exponent_bits, TF32.mantissa_bits, TF32.bias) == (19, True, 8, 10, 127)
@@ -386,7 +381,7 @@ def test_facts_of_the_white_paper() -> None:
 
 def test_every_kind_of_code_is_the_upper_part_of_a_float32() -> None:
     for code in TF32_CODES:
-        expected, found = float32_of(code), reference.decode(code, "tf32")
+        expected, found = np.uint32(code << 13).view(np.float32), reference.decode(code, "tf32")
         assert found.special == ("nan" if np.isnan(expected) else "inf" if np.isinf(expected) else "")
         assert found.negative == bool(np.signbit(expected))
         if not found.special:

@@ -212,7 +212,6 @@ def scales() -> Part:
 
 ORACLE = [0.1, 1e-40, 5e-324, -5e-324, 1e-310, 464.0, 465.0, -0.0, 2**70, float("inf"), "0.1", "0x1p-1074", "1/3"]
 
-
 SCALARS = [np.float32(1e-45), np.float16(6e-8), ml_dtypes.bfloat16(1e-40), np.float64(1e-320), np.longdouble(1e-320)]
 
 
@@ -288,7 +287,6 @@ def losses() -> Part:
 
 
 PARTS = (programs, quantize_programs, facts, texts, scales, oracle, absmax, losses)
-
 
 TIES = np.array([464, -464, 464.03125, 480, 248, 247.9, 61440, 61439], np.float32)
 SMALLEST = np.array([1, 3], np.uint32).view(np.float32)

@@ -183,10 +183,8 @@ def test_described_targets_by_the_rules_of_onnx(target: Format, saturate: bool) 
 )
 def test_random_numbers(library: Any, seed: int, offset: int, bits: int) -> None:
     # `random_word` takes places below 2**63 only, so that the last of a stream are counted from its words.
-    found = array_api_rounding.random_numbers(Stream(seed, offset), bits, (2, 1), Library(library, device(library)))
+    found = array_api_rounding.random_numbers(
+        Stream(seed, offset), bits, (2, 1), Library(library, array_api_compat.device(library.asarray(0)))
+    )
     wanted = [random_word(seed, min(offset + n, 2**63 - 1), bits) for n in range(2)]
     assert np.asarray(found).reshape(-1).tolist()[: 2**63 - offset] == wanted[: 2**63 - offset]
-
-
-def device(xp: Any) -> Any:
-    return array_api_compat.device(xp.asarray(0))

@@ -22,7 +22,6 @@ X = (np.random.default_rng(1).standard_normal((40, 96)) * np.exp2(np.arange(40)[
 Z = np.zeros((4, 8), np.float32)
 NUMBERS = (np.array([[1.0, np.nan, -3.0], [0.0, -0.0, 1e-20]], np.float32), X)
 
-
 S1, S2 = np.zeros(1, np.uint8), np.zeros(2, np.uint8)
 E4, B4 = np.zeros(4, np.int8), np.zeros(4, np.uint8)
 ONE_OF = "`to` must be a float of up to 32 bits that has a zero, or int8"

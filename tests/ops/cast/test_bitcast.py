@@ -25,10 +25,6 @@ def _codes(fmt: lp.Format) -> np.ndarray:
     return np.random.default_rng(fmt.bits).integers(0, 256, 24 * fmt.bits // 8, np.uint8)
 
 
-def _array(fmt: lp.Format) -> np.ndarray:
-    return _codes(fmt).view(fmt.dtype)
-
-
 def _bytes(x: Any, fmt: lp.Format) -> bytes:
     if not isinstance(torch, Missing) and isinstance(x, torch.Tensor):
         x = x.view(torch.uint8) if x.dtype != torch.bool else x.to(torch.uint8)
@@ -38,7 +34,7 @@ def _bytes(x: Any, fmt: lp.Format) -> bytes:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS, ids=lambda fmt: fmt.name)
 def test_bits_stay(source: lp.Format, target: lp.Format) -> None:
-    x = _array(source)
+    x = _codes(source).view(source.dtype)
     got = lp.bitcast(x, target)
     assert got.dtype == target.dtype
     assert _bytes(got, target) == _codes(source).tobytes()

@@ -122,7 +122,6 @@ def test_truth_values_are_no_numbers(given: Any) -> None:
 
 @pytest.mark.parametrize("trace", ["functionalize", "make_fx", "vmap", "export"])
 def test_where_torch_traces(trace: str) -> None:
-    pytest.importorskip("torch")
     x = torch.from_numpy(X)
 
     def traced(call: Callable[[Any], Any]) -> Any:

@@ -31,7 +31,6 @@ FOLDERS = tuple(LAYOUTS)
 INDEXED = "compressed-tensors nvfp4"
 """The layout of the folder whose index is fuzzed."""
 
-
 CORPUS = TESTS / "proof/corpus"
 """An archive a reader: the smallest input for each kind of outcome, and what was a defect once."""
 
