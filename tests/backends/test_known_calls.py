@@ -91,7 +91,7 @@ def compare_with_oracle(
     assert found == [False, True, True][known:] + [True] * known
 
 
-OPERATORS = {
+OPERATORS: dict[str, tuple[Any, Any, Any]] = {
     "QuantizeLinear": (lp.quantize_linear, quantize_case, QUANTIZED),
     "DequantizeLinear": (lp.dequantize_linear, dequantize_case, DEQUANTIZED),
 }

@@ -127,12 +127,12 @@ def test_every_granularity(quantize_kernels: CpuBuild, y: str, shape: tuple[int,
     for scale_shape, options in granularities(shape, 28):
         rng = generator(y, shape, scale_shape, options)
         what = f"{fmt.name}, {shape}, {scale_shape}, {options}"
-        *arrays, expected = quantize_case(rng, there, shape, scale_shape, options)
-        got = _quantize(quantize_kernels, *arrays, there, options)
-        compare(tally, "CUDA on the host, granularities", got, expected, what, arrays[0])
-        *arrays, expected = dequantize_case(rng, back, shape, scale_shape, options)
-        got = _dequantize(quantize_kernels, *arrays, back, options)
-        compare(tally, "CUDA on the host, granularities", got, expected, what, arrays[0])
+        x, scale, zero_point, expected = quantize_case(rng, there, shape, scale_shape, options)
+        got = _quantize(quantize_kernels, x, scale, zero_point, there, options)
+        compare(tally, "CUDA on the host, granularities", got, expected, what, x)
+        x, scale, zero_point, expected = dequantize_case(rng, back, shape, scale_shape, options)
+        got = _dequantize(quantize_kernels, x, scale, zero_point, back, options)
+        compare(tally, "CUDA on the host, granularities", got, expected, what, x)
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (2, 3, 17), (5, 64), (1, 1)], ids=str)
