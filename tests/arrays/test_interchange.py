@@ -96,10 +96,11 @@ def test_to_jax_refuses() -> None:
         make_fx(lambda x: lp.to_jax(x))(torch.zeros(2))
 
 
-def test_without_jax(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jax", None)
-    with pytest.raises(ImportError, match="`to_jax` needs JAX, which is not installed"):
-        lp.to_jax(np.zeros(2))
+@pytest.mark.parametrize("name", ["JAX", "torch"])
+def test_without_the_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, name.lower(), None)
+    with pytest.raises(ImportError, match=f"`to_{name.lower()}` needs {name}, which is not installed"):
+        getattr(lp, f"to_{name.lower()}")(np.zeros(2))
 
 
 def _address(x: Any) -> int:
@@ -177,12 +178,6 @@ def test_traced_arrays_hold_nothing() -> None:
     jax = pytest.importorskip("jax")
     with pytest.raises(TypeError, match="`x` must hold something; got a JAX array that is being traced"):
         jax.jit(lambda x: lp.to_numpy(x))(jax.numpy.ones(2))
-
-
-def test_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match="`to_torch` needs torch, which is not installed"):
-        lp.to_torch(np.zeros(2))
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits <= 16], **BY_NAME)

@@ -22,27 +22,18 @@ def made(library: str, name: str, **attributes: Any) -> Any:
     return type(name, (), {"__module__": f"{library}.core", **attributes})()
 
 
-@pytest.mark.parametrize(
-    ("x", "advice"),
-    [
-        ([1.0], "list: pass `np.asarray(...)` of it"),
-        ((1.0, 2.0), "tuple: pass `np.asarray(...)` of it"),
-        (1.5, "float: pass `np.asarray(...)` of it"),
-        (True, "bool: pass `np.asarray(...)` of it"),
-        (np.ma.array([1.0]), "numpy.ma.MaskedArray: pass `.data`, which leaves the mask out"),
-        (made("xarray", "DataArray", to_numpy=None), "xarray.core.DataArray: pass `.data`"),
-        (made("zarr", "Array"), "zarr.core.Array: pass `[...]`, which reads it"),
-        (made("pandas", "Series", to_numpy=None), "pandas.core.Series: pass `.to_numpy()`"),
-        (made("pyarrow", "Array", to_numpy=None), "pyarrow.core.Array: pass `.to_numpy()`"),
-        ("float16", "str: the array comes first"),
-        (lp.formats["int8"], "lowprec.Format: the array comes first"),
-        (np.float32, "type: the array comes first"),
-        (np.dtype("f4"), "numpy.dtypes.Float32DType: the array comes first"),
-        (None, "NoneType"),
-        ({}, "dict"),
-    ],
-    ids=lambda one: one if isinstance(one, str) else "x",
-)
+@pytest.mark.parametrize(("x", "advice"), [
+    ([1.0], "list: pass `np.asarray(...)` of it"), ((1.0, 2.0), "tuple: pass `np.asarray(...)` of it"),
+    (1.5, "float: pass `np.asarray(...)` of it"), (True, "bool: pass `np.asarray(...)` of it"),
+    (np.ma.array([1.0]), "numpy.ma.MaskedArray: pass `.data`, which leaves the mask out"),
+    (made("xarray", "DataArray", to_numpy=None), "xarray.core.DataArray: pass `.data`"),
+    (made("zarr", "Array"), "zarr.core.Array: pass `[...]`, which reads it"),
+    (made("pandas", "Series", to_numpy=None), "pandas.core.Series: pass `.to_numpy()`"),
+    (made("pyarrow", "Array", to_numpy=None), "pyarrow.core.Array: pass `.to_numpy()`"),
+    ("float16", "str: the array comes first"), (lp.formats["int8"], "lowprec.Format: the array comes first"),
+    (np.float32, "type: the array comes first"), (np.dtype("f4"), "numpy.dtypes.Float32DType: the array comes first"),
+    (None, "NoneType"), ({}, "dict"),
+], ids=lambda one: one if isinstance(one, str) else "x")  # fmt: skip
 def test_what_makes_an_array_of_it(x: Any, advice: str) -> None:
     for call in (lambda: lp.cast(x, "float16"), lambda: lp.absmax_scale(x, "int8"), lambda: lp.to_numpy(x)):
         with pytest.raises(TypeError) as raised:

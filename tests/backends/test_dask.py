@@ -56,20 +56,16 @@ def test_two_formats_never_share_a_key(x: Any) -> None:
     bytes_ = da.from_array(X.astype(np.uint8), chunks=(5, 7))
     options = [{"saturate": False}, {"opset": 19}, {}]
     groups = [
-        [lp.cast(x, fmt) for fmt in NUMERIC],
-        [lp.encode(x, fmt) for fmt in NUMERIC],
+        [lp.cast(x, fmt) for fmt in NUMERIC], [lp.encode(x, fmt) for fmt in NUMERIC],
         [lp.decode(bytes_, fmt) for fmt in NUMERIC if fmt.storage_bits == 8],
         [lp.bitcast(bytes_, fmt, source="float8_e5m2") for fmt in ("int8", "bool")],
         [lp.cast(x, "float8_e4m3fnuz", **how) for how in options],
         [lp.cast(x, "float8_e8m0fnu", round_mode=mode) for mode in ("up", "down", "nearest")],
         [lp.quantize_linear(x, 0.5, output_dtype=fmt) for fmt in ("int8", "uint8", "float8_e5m2", "float4_e2m1fn")],
-        [
-            lp.quantize_linear(x, 0.25, output_dtype="uint8"),
-            lp.quantize_linear(x, 0.5, 3, output_dtype="uint8"),
-            lp.quantize_linear(x, 0.5, output_dtype="uint8"),
-        ],
+        [lp.quantize_linear(x, 0.25, output_dtype="uint8"), lp.quantize_linear(x, 0.5, 3, output_dtype="uint8"),
+         lp.quantize_linear(x, 0.5, output_dtype="uint8")],
         [lp.dequantize_linear(bytes_, 0.5, source=fmt) for fmt in ("uint8", "float8_e5m2", "uint4")],
-    ]
+    ]  # fmt: skip
     for group in groups:
         assert len({array.name for array in group}) == len(group), group
 
@@ -81,12 +77,10 @@ def test_the_same_conversion_has_the_same_key(x: Any) -> None:
 def test_tasks_hold_plans_and_little_else(x: Any) -> None:
     half, codes = da.from_array(np.ones(24, np.float32)), da.from_array(X.astype(np.uint8), chunks=(5, 7))
     lazy = [
-        lp.cast(x, "float8_e5m2"),
-        lp.encode(x, "int4", packed=True),
+        lp.cast(x, "float8_e5m2"), lp.encode(x, "int4", packed=True),
         lp.quantize_linear(x, half, axis=1, output_dtype="float8_e5m2"),
-        lp.cast(codes, "bfloat16", source="float8_e5m2"),
-        lp.bitcast(codes, "float8_e5m2"),
-    ]
+        lp.cast(codes, "bfloat16", source="float8_e5m2"), lp.bitcast(codes, "float8_e5m2"),
+    ]  # fmt: skip
     for array in lazy:
         graph = cloudpickle.dumps(dict(array.__dask_graph__()))
         assert b"lowprec" in graph

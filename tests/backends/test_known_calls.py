@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,10 @@ from support.quantize_cases import (
     VERSIONS,
     Types,
     codes,
-    draw_codes,
-    draw_scale,
-    draw_x,
-    draw_zero_point,
-    expect_dequantized,
-    expect_quantized,
+    dequantize_case,
     generator,
     granularities,
+    quantize_case,
     type_table,
 )
 
@@ -31,7 +28,6 @@ import lowprec as lp
 from lowprec._kernels import CallCache
 from lowprec.backends.prepared_calls import DEQUANTIZED, QUANTIZED
 from lowprec.ops import quantize_linear
-from lowprec.reference.whole_arrays import array_values, broadcast
 from lowprec.spec.formats import Format, as_format
 
 X = np.linspace(-9, 9, 24, dtype=np.float32).reshape(4, 6)
@@ -55,11 +51,8 @@ def record(patch: pytest.MonkeyPatch) -> list[bool]:
     class Spy:
         def __init__(self, calls: CallCache) -> None:
             self.run, self.find, self.remember, self.by_shape = (
-                spied(calls.run),
-                calls.find,
-                calls.remember,
-                calls.by_shape,
-            )
+                spied(calls.run), calls.find, calls.remember, calls.by_shape,
+            )  # fmt: skip
 
     for name in ("QUANTIZED", "DEQUANTIZED"):
         patch.setattr(quantize_linear, name, Spy(getattr(quantize_linear, name)))
@@ -98,49 +91,29 @@ def compare_with_oracle(
     assert found == [False, True, True][known:] + [True] * known
 
 
+OPERATORS: dict[str, tuple[Any, Any, Any]] = {
+    "QuantizeLinear": (lp.quantize_linear, quantize_case, QUANTIZED),
+    "DequantizeLinear": (lp.dequantize_linear, dequantize_case, DEQUANTIZED),
+}
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
 @settings(max_examples=250, deadline=None)
-@given(st.sampled_from(WAYS), st.sampled_from(type_table("QuantizeLinear", 28)), st.booleans(), st.integers(0, 99))
-def test_quantize_against_the_oracle(way: Any, types: Types, with_zeros: bool, seed: int) -> None:
+@given(st.data(), st.sampled_from(WAYS), st.booleans(), st.integers(0, 99))
+def test_against_the_oracle(operator: str, data: st.DataObject, way: Any, with_zeros: bool, seed: int) -> None:
+    types: Types = data.draw(st.sampled_from(type_table(operator, VERSIONS[-1])))
+    function, draw, calls = OPERATORS[operator]
+    shape, scale_shape, plain = way
+    quantizes = operator == "QuantizeLinear"
+    result = types.y if quantizes or types.scale.has_zero else FLOAT32
+    options = plain if quantizes and with_zeros else {**plain, "output_dtype": result}
     with pytest.MonkeyPatch.context() as patch:
         found = record(patch)
-        QUANTIZED.clear()
-        shape, scales, options = way
+        calls.clear()
         for turn in range(2):  # other values, by the same key
             rng = generator(way, types, seed, turn)
-            scale = draw_scale(rng, types.scale, scales)
-            spread = broadcast(
-                array_values(scale, types.scale), shape, options.get("axis", 1), options.get("block_size", 0)
-            )
-            x = draw_x(rng, types.x, spread, types.y)
-            zeros = draw_zero_point(rng, types.y, scales) if with_zeros else None
-            arguments = options if with_zeros else {**options, "output_dtype": types.y}
-            expected = expect_quantized(x, scale, zeros, types, arguments)
-
-            def call(out: Any, x: Any = x, scale: Any = scale, zeros: Any = zeros, options: Any = arguments) -> Any:
-                return lp.quantize_linear(x, scale, zeros, **options, out=out)
-
-            compare_with_oracle(call, types.y, expected, found, known=turn)
-
-
-@settings(max_examples=250, deadline=None)
-@given(st.sampled_from(WAYS), st.sampled_from(type_table("DequantizeLinear", 28)), st.booleans(), st.integers(0, 99))
-def test_dequantize_against_the_oracle(way: Any, types: Types, with_zeros: bool, seed: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        found = record(patch)
-        DEQUANTIZED.clear()
-        shape, scales, options = way
-        output = types.scale if types.scale.has_zero else FLOAT32
-        options = {**options, "output_dtype": output}
-        for turn in range(2):
-            rng = generator(way, types, seed, turn)
-            scale, x = draw_scale(rng, types.scale, scales), draw_codes(rng, types.x, shape)
-            zeros = draw_zero_point(rng, types.x, scales) if with_zeros and types.x.bits < 32 else None
-            expected = expect_dequantized(x, scale, zeros, types, options)
-
-            def call(out: Any, x: Any = x, scale: Any = scale, zeros: Any = zeros, options: Any = options) -> Any:
-                return lp.dequantize_linear(x, scale, zeros, **options, out=out)
-
-            compare_with_oracle(call, output, expected, found, known=turn)
+            *arrays, expected = draw(rng, types, shape, scale_shape, options, zero_point=with_zeros)
+            compare_with_oracle(partial(function, *arrays, **options), result, expected, found, known=turn)
 
 
 @pytest.mark.parametrize("name", ["int4", "uint2", "float4_e2m1fn", "float6_e3m2fn"])
@@ -311,10 +284,12 @@ def test_errors_are_those_of_a_first_call(name: str) -> None:
     assert (again.type, str(again.value)) == (first.type, str(first.value))
 
 
+@pytest.mark.parametrize("wrap", [np.asarray, lambda a: torch.from_numpy(a)], ids=["numpy", "torch"])
+@pytest.mark.parametrize("times", [64, 1700])  # fewer and more elements than the kernels gather at a time
 @pytest.mark.parametrize("name", ["x", "scale", "zero_point"])
 @pytest.mark.parametrize("shift", [0, 1, 3])
-def test_out_over_what_is_read(name: str, shift: int) -> None:
-    x, scale, zero = np.tile(X, (64, 1)), np.resize(SCALE, 256), np.resize(ZERO, 256)
+def test_out_over_what_is_read(name: str, shift: int, times: int, wrap: Any) -> None:
+    x, scale, zero = np.tile(X, (times, 1)), np.resize(SCALE, 4 * times), np.resize(ZERO, 4 * times)
     expected = np.clip(np.rint(x / scale[:, None]) + zero[:, None], -128, 127).astype(np.int8)
     room = np.zeros(x.nbytes + 64, np.uint8)
     for _ in range(2):
@@ -323,10 +298,10 @@ def test_out_over_what_is_read(name: str, shift: int) -> None:
         view = room[: held.nbytes].view(held.dtype).reshape(held.shape)
         view[...] = held
         operands[name] = view
-        out = room[shift : shift + expected.size].view(np.int8).reshape(expected.shape)
-        assert lp.quantize_linear(*operands.values(), axis=0, out=out) is out
-        assert np.array_equal(out, expected)
-        assert np.array_equal(lp.quantize_linear(x, scale, zero, axis=0, out=np.empty_like(out)), expected)
+        out = wrap(room[shift : shift + expected.size].view(np.int8).reshape(expected.shape))
+        assert lp.quantize_linear(*map(wrap, operands.values()), axis=0, out=out) is out
+        assert np.array_equal(np.asarray(out), expected)
+        assert np.array_equal(lp.quantize_linear(x, scale, zero, axis=0, out=np.empty(x.shape, np.int8)), expected)
 
 
 def test_values_are_read_each_time(found: list[bool]) -> None:
@@ -422,31 +397,3 @@ def test_tensors(found: list[bool]) -> None:
         if turn:
             assert all(found)
         found.clear()
-
-
-def test_tensors_of_odd_kinds(found: list[bool]) -> None:
-    x, scale, zero, wanted = map(torch.from_numpy, (X, SCALE, ZERO, CODES))
-    for _ in range(2):
-        lp.quantize_linear(x, scale, zero, axis=1)
-    found.clear()
-    assert torch.equal(lp.quantize_linear(torch._neg_view(-x), scale, zero, axis=1), wanted)
-    assert torch.equal(lp.quantize_linear(x.T.contiguous().T, scale, zero, axis=1), wanted)
-    assert torch.equal(lp.quantize_linear(torch.nn.Parameter(x), scale, zero, axis=1), wanted)
-    assert torch.equal(lp.quantize_linear(x, torch.nn.Parameter(scale), zero, axis=1), wanted)
-    assert torch.equal(lp.quantize_linear(torch._efficientzerotensor(4, 6), scale, zero, axis=1), zero.expand(4, 6))
-    assert torch.equal(lp.quantize_linear(x, torch.repeat_interleave(scale, 2)[::2], zero, axis=1), wanted)
-    assert not any(found[:4])
-    assert torch.equal(lp.quantize_linear(x.clone().requires_grad_(), scale, zero, axis=1), wanted)
-    room = torch.zeros(4, 12, dtype=torch.int8)
-    assert torch.equal(lp.quantize_linear(x, scale, zero, out=room[:, ::2], axis=1), wanted)
-    over = torch.zeros(24)
-    over.view(torch.int8)[:6] = zero
-    assert torch.equal(
-        lp.quantize_linear(x, scale, over.view(torch.int8)[:6], out=over.view(torch.int8)[:24].view(4, 6), axis=1),
-        wanted,
-    )
-    for operands in ((x.to("meta"), scale, zero), (x.to_sparse(), scale, zero), (x, scale.to_sparse(), zero)):
-        with pytest.raises((TypeError, ValueError)):
-            lp.quantize_linear(*operands, axis=1)
-    with pytest.raises(ValueError, match="`out` must have shape"):
-        lp.quantize_linear(x, scale, zero, out=torch.zeros(6, 4, dtype=torch.int8), axis=1)

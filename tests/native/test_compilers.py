@@ -15,7 +15,6 @@ from support.paths import ROOT
 NATIVE = ROOT / "lowprec" / "_native"
 SOURCE = '#include "scalar_kernels.h"\nu32 f(u32 v, const params_t *p) { return lp_encode_upper16(v, p); }\n'
 
-
 FEATURES = """#include <stdio.h>
 #include "cpu_features.h"
 int main(void) { return printf("%d %d %d", lp_has_v3(), lp_has_v4(), lp_has_v4_vbmi()) < 0; }
@@ -98,15 +97,10 @@ WINDOWS = "--driver-mode=cl --target=x86_64-pc-windows-msvc /c /WX /imsvc{stubs}
 MACOS = "--target={target} -c -Wall -Wextra -Werror -Wno-unused-function -isystem {stubs} -I{native} loops.c"
 
 
-@pytest.mark.parametrize(
-    ("command", "flags"),
-    [
-        (WINDOWS, "-march=x86-64-v3"),
-        (MACOS.replace("{target}", "x86_64-apple-macos11"), "-march=x86-64-v3"),
-        (MACOS.replace("{target}", "arm64-apple-macos11"), ""),
-    ],
-    ids=["Windows", "macOS, Intel", "macOS, Arm"],
-)
+@pytest.mark.parametrize(("command", "flags"), [
+    (WINDOWS, "-march=x86-64-v3"), (MACOS.replace("{target}", "x86_64-apple-macos11"), "-march=x86-64-v3"),
+    (MACOS.replace("{target}", "arm64-apple-macos11"), ""),
+], ids=["Windows", "macOS, Intel", "macOS, Arm"])  # fmt: skip
 def test_vectors_of_other_systems(command: str, flags: str, tmp_path: Path) -> None:
     """Without the headers of those systems: the compiler's own, and three functions of string.h."""
     pytest.importorskip("Cython", reason="setup.py needs Cython")

@@ -97,19 +97,11 @@ def _threads(before: str = "", **environment: str) -> str:
 
 
 @pytest.mark.one_in(7)
-@pytest.mark.parametrize(
-    ("environment", "threads"),
-    [
-        ({"OMP_NUM_THREADS": "1"}, 1),
-        ({"OMP_NUM_THREADS": "1,4"}, 1),
-        ({"OMP_NUM_THREADS": "4096"}, None),
-        ({"OMP_NUM_THREADS": "junk"}, None),
-        ({"OMP_NUM_THREADS": "0"}, None),
-        ({"OMP_NUM_THREADS": ""}, None),
-        ({"OMP_NUM_THREADS": "1", "LOWPREC_NUM_THREADS": "3"}, 3),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("environment", "threads"), [
+    ({"OMP_NUM_THREADS": "1"}, 1), ({"OMP_NUM_THREADS": "1,4"}, 1), ({"OMP_NUM_THREADS": "4096"}, None),
+    ({"OMP_NUM_THREADS": "junk"}, None), ({"OMP_NUM_THREADS": "0"}, None), ({"OMP_NUM_THREADS": ""}, None),
+    ({"OMP_NUM_THREADS": "1", "LOWPREC_NUM_THREADS": "3"}, 3),
+], ids=str)  # fmt: skip
 def test_environment(environment: dict[str, str], threads: int | None) -> None:
     assert _threads(**environment) in ("0", str(threads or _threads()))
 

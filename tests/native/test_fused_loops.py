@@ -7,11 +7,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from support.bits import packed_bytes
 from support.cast_cases import expected_codes
 from support.compare import each_tier
 from support.fused_chains import (
     FUSED,
     FUSED_SCALED,
+    LENGTHS,
     TIERS,
     Conversion,
     chain_of,
@@ -27,10 +29,6 @@ from lowprec.conformance import cast_inputs
 from lowprec.reference import whole_arrays
 from lowprec.reference.whole_arrays import expected_rounded
 from lowprec.spec.formats import NUMERIC, Format
-
-# No two formats meet in them: from 8-bit floats and from the upper half of float32 there are shorter ways to 16 bits
-# and to 8, and what is its own target is copied.
-LENGTHS = [*range(131), *range(1020, 1029), *range(1085, 1090), 2047, 2048, 2049, 2111, 2113]
 
 
 def test_every_tier_has_the_same_fused_loops() -> None:
@@ -122,11 +120,6 @@ def by_oracle(made: Conversion) -> tuple[np.ndarray, np.ndarray]:
     return codes, whole_arrays.expected_from_float64(values, target, **made.options)
 
 
-def packed4(codes: np.ndarray) -> np.ndarray:
-    even = np.append(codes, np.zeros(len(codes) % 2, np.uint8))
-    return even[::2] | even[1::2] << 4
-
-
 @pytest.mark.parametrize("name", FUSED)
 def test_fused_loops_by_the_oracle(name: str) -> None:
     listed = [made for made in fused_conversions(name) if {made.plan.source, made.plan.target} <= set(NUMERIC)]
@@ -134,8 +127,8 @@ def test_fused_loops_by_the_oracle(name: str) -> None:
         codes, expected = by_oracle(made)
         n = len(codes)
         if made.program.src_bits == 4:
-            codes = packed4(codes)
+            codes = packed_bytes(codes, 4)
         if made.program.dst_bits == 4:
-            expected = packed4(expected)
+            expected = packed_bytes(expected, 4)
         for who in each_tier():
             check(run(made.program, codes, n), expected, made.program, f"{who}, {made}")

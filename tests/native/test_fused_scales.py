@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from support.bits import packed_bytes
 from support.compare import each_tier
 from support.fused_chains import (
     FUSED_SCALED,
+    LENGTHS,
     Conversion,
     chain_of,
     check,
@@ -33,11 +35,8 @@ REACH = np.float32(2.0**60)
 _UP, _DOWN = np.float32(np.inf), np.float32(0)
 INSIDE = np.array([np.nextafter(1 / REACH, _UP), np.nextafter(REACH, _DOWN), 2.0**-59, 2.0**59], np.float32)
 OUTSIDE = np.array(
-    [
-        1 / REACH, REACH, np.nextafter(1 / REACH, _DOWN), np.nextafter(REACH, _UP), 2.0**-61, 2.0**61, 2.0**-126,
-        2.0**-127, -1e-40, 1e-45, 2.0**127, 3.4028235e38, 0.0, -0.0, -1.0, -(2.0**-60), np.inf, -np.inf, np.nan,
-        -np.nan,
-    ],
+    [1 / REACH, REACH, np.nextafter(1 / REACH, _DOWN), np.nextafter(REACH, _UP), 2.0**-61, 2.0**61, 2.0**-126,
+     2.0**-127, -1e-40, 1e-45, 2.0**127, 3.4028235e38, 0.0, -0.0, -1.0, -(2.0**-60), np.inf, -np.inf, np.nan, -np.nan],
     np.float32,
 )  # fmt: skip
 KINDS = ("in reach", "few out of reach", "any")
@@ -78,8 +77,8 @@ def blocks(rows: int, length: int, block: int) -> Layout:
     return Layout(rows * length, Granularity(1, 1, length, min(block, length), math.ceil(length / block), 1))
 
 
-def blocks_across(rows: int, inner: int, block: int) -> Layout:
-    return Layout(rows * inner, Granularity(0, inner, rows, block, math.ceil(rows / block), inner))
+def blocks_across(rows: int, inner: int, block: int, times: int = 1) -> Layout:
+    return Layout(times * rows * inner, Granularity(0, inner, rows, block, math.ceil(rows / block), inner))
 
 
 LAYOUTS = [
@@ -90,7 +89,8 @@ LAYOUTS = [
     blocks(30, 70, 2), blocks(3, 1056, 16), blocks(4, 1040, 32), blocks(4, 1000, 16), blocks(1, 4000, 16),
     blocks(2, 2112, 32), blocks(2, 2064, 64), blocks(1, 5001, 64), blocks(2, 4096, 1024), blocks(3, 2064, 1024),
     blocks(1, 9000, 4096), blocks(3, 1100, 25), blocks(2, 1500, 100), blocks(40, 32, 32), blocks(9, 333, 999),
-    blocks_across(40, 70, 16), blocks_across(4, 1101, 3),
+    blocks_across(40, 70, 16), blocks_across(4, 1101, 3), blocks_across(7, 33, 2, 5), blocks_across(33, 101, 32, 3),
+    blocks(5, 1501, 32), first_axis(9, 1001), first_axis(9, 33, 11),  # packed rows that end within a byte
 ]  # fmt: skip
 
 
@@ -123,7 +123,7 @@ class Call(NamedTuple):
 
     def source(self) -> np.ndarray:
         """Return the elements in the memory that a program reads."""
-        return pack4(self.x) if self.made.program.src_bits == 4 else self.x
+        return packed_bytes(self.x, 4) if self.made.program.src_bits == 4 else self.x
 
     def by_oracle(self, *, zero: bool) -> np.ndarray:
         """Return the codes by the oracle, in the memory that a program writes."""
@@ -139,14 +139,7 @@ class Call(NamedTuple):
             )
         else:
             found = dequantized(self.x, factor, offset, plan.source, output_dtype=plan.target)
-        return pack4(found) if self.made.program.dst_bits == 4 else found
-
-
-def pack4(codes: np.ndarray) -> np.ndarray:
-    """Return codes of 4 bits, two to a byte."""
-    even = np.append(codes, np.zeros(len(codes) % 2, np.uint8))
-    packed: np.ndarray = even[::2] | even[1::2] << 4
-    return packed
+        return packed_bytes(found, 4) if self.made.program.dst_bits == 4 else found
 
 
 def draw_call(rng: np.random.Generator, made: Conversion, layout: Layout, kind: str) -> Call:
@@ -175,9 +168,6 @@ def draw_call(rng: np.random.Generator, made: Conversion, layout: Layout, kind: 
     elif plan.method is Method.DEQUANTIZE and codes.bits < 8:  # zero points of 8-bit floats can but be 0
         zero = rng.choice(np.array([0.0, -0.0, 0.5, -1.0, float(codes.max), -float(codes.max)]), count)
     return Call(made, layout, x, scale, zero)
-
-
-LENGTHS = [*range(131), *range(1020, 1029), *range(1085, 1090), 2047, 2048, 2049, 2111, 2113]
 
 
 def both(call: Call) -> list[bool]:
@@ -211,7 +201,7 @@ def test_whatever_shares_a_scale(name: str, kind: str, tally: Counter[str]) -> N
     conversions = fused_conversions(name)
     for place, layout in enumerate(LAYOUTS):
         made = conversions[(place + len(kind)) % len(conversions)]
-        check_call(draw_call(rng, made, layout, kind), tally, oracle=place % 6 == len(kind) % 6)
+        check_call(draw_call(rng, made, layout, kind), tally, oracle=place % 3 == len(kind) % 3)
 
 
 def every_element(made: Conversion) -> np.ndarray:

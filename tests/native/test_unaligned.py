@@ -11,19 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.bits import contents
 from support.compare import tiers_and_threads
 from support.optional import optional
-from support.quantize_cases import (
-    FLOAT32,
-    Types,
-    draw_codes,
-    draw_scale,
-    draw_x,
-    draw_zero_point,
-    expect_dequantized,
-    expect_quantized,
-    generator,
-)
+from support.quantize_cases import FLOAT32, Types, dequantize_case, draw_codes, draw_x, generator, quantize_case
 
 import lowprec as lp
 from lowprec import _kernels
@@ -31,7 +22,6 @@ from lowprec.backends.kernels_of_plan import make_program
 from lowprec.loss.error_stats import ErrorStats, convert_compared
 from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.scale_shapes import Granularity
-from lowprec.reference.whole_arrays import array_values, broadcast
 from lowprec.spec.formats import NUMERIC, as_format
 from lowprec.spec.operator_versions import cast_rules
 
@@ -52,7 +42,6 @@ QUANTIZE = [
 DEQUANTIZE = [("int8", "float32"), ("uint16", "float32"), ("float8_e4m3fn", "float16"), ("int4", "bfloat16"),
               ("float4_e2m1fn", "float32"), ("int32", "float32")]  # fmt: skip
 
-
 GROUPS: list[dict[str, int]] = [{}, {"axis": 0}, {"axis": 1}, {"axis": 1, "block_size": 16}]
 
 
@@ -72,13 +61,8 @@ def test_quantize(names: tuple[str, str, str], by: int) -> None:
     types = Types(*map(as_format, names))
     for shape, scales, options in WAYS:
         rng = generator("unaligned", names, shape, scales)
-        scale = draw_scale(rng, types.scale, scales)
-        factor = broadcast(
-            array_values(scale, types.scale), shape, options.get("axis", 1), options.get("block_size", 0)
-        )
-        x, zero_point = draw_x(rng, types.x, factor, types.y), draw_zero_point(rng, types.y, scales)
-        expected = expect_quantized(x, scale, zero_point, types, options)
-        held = [moved(a, by) for a in (x, scale, zero_point, np.zeros(shape, types.y.dtype))]
+        *arrays, expected = quantize_case(rng, types, shape, scales, options)
+        held = [moved(a, by) for a in (*arrays, np.zeros(shape, types.y.dtype))]
         for who in tiers_and_threads(threads=(2,)):
             got = lp.quantize_linear(*held[:3], **{"axis": 1} | options, out=held[3])
             assert got is held[3], who
@@ -91,10 +75,8 @@ def test_dequantize(names: tuple[str, str], by: int) -> None:
     types = Types(*map(as_format, (*names, names[1])))
     for shape, scales, options in WAYS:
         rng = generator("unaligned", names, shape, scales)
-        scale, x = draw_scale(rng, types.scale, scales), draw_codes(rng, types.x, shape)
-        zero_point = None if types.x.bits == 32 else draw_zero_point(rng, types.x, scales)
-        expected = expect_dequantized(x, scale, zero_point, types, options)
-        held = [None if a is None else moved(a, by) for a in (x, scale, zero_point, np.zeros(shape, types.y.dtype))]
+        *arrays, expected = dequantize_case(rng, types, shape, scales, options)
+        held = [None if a is None else moved(a, by) for a in (*arrays, np.zeros(shape, types.y.dtype))]
         for who in tiers_and_threads(threads=(2,)):
             got = lp.dequantize_linear(*held[:3], **{"axis": 1} | options, out=held[3])
             assert got is held[3], who
@@ -126,8 +108,8 @@ def test_scales_and_blocks(name: str, by: int) -> None:
     source = as_format(name)
     x = draw_x(generator("unaligned", source), source, np.ones((6, 64)), as_format("int8"))
     calls: list[Callable[[Any], Any]] = [
-        *(partial(_absmax_scale, to=to, **how) for to in ("int8", "float8_e4m3fn") for how in GROUPS),
-        *(partial(_minmax_scale, **how) for how in GROUPS),
+        *(partial(lp.absmax_scale, to=to, **how) for to in ("int8", "float8_e4m3fn") for how in GROUPS),
+        *(partial(lp.minmax_scale, to="uint8", **how) for how in GROUPS),
         lambda one: lp.mx_quantize(one, "float4_e2m1fn", specials="ignore"),
         lambda one: lp.nvfp4_quantize(one, specials="ignore"),
         *([lp.dynamic_quantize_linear] if name == "float32" else []),
@@ -135,16 +117,7 @@ def test_scales_and_blocks(name: str, by: int) -> None:
     held = moved(x, by)
     for who in tiers_and_threads(threads=(2,)):
         for call in calls:
-            for got, same in zip(call(held), call(x), strict=True):
-                assert np.asarray(got).tobytes() == np.asarray(same).tobytes(), (who, call)
-
-
-def _absmax_scale(x: Any, to: str, **how: int) -> tuple[Any]:
-    return (lp.absmax_scale(x, to, **how),)
-
-
-def _minmax_scale(x: Any, **how: int) -> tuple[Any, Any]:
-    return lp.minmax_scale(x, "uint8", **how)
+            assert contents(call(held)) == contents(call(x)), (who, call)
 
 
 @pytest.mark.parametrize("item", [4, 8])

@@ -41,12 +41,6 @@ def same(found: list[np.ndarray], what: str) -> None:
         np.testing.assert_array_equal(result, found[0], what)
 
 
-@pytest.fixture(autouse=True)
-def best_tier_afterwards() -> Any:
-    yield
-    _kernels.use_isa(_kernels.available_isas()[-1])
-
-
 @pytest.mark.parametrize("fmt", NARROW, ids=lambda fmt: fmt.name)
 def test_every_code_and_lengths_of_narrow_floats(fmt: Format) -> None:
     rng = np.random.default_rng(fmt.bits)

@@ -85,7 +85,12 @@ def test_there_and_back(xp: Library, shape: tuple[int, ...]) -> None:
         codes = lp.quantize_linear(x, scale, axis=0, output_dtype="int8")
         return codes, lp.dequantize_linear(codes, scale, axis=0)
 
-    for call in (blocks, steps):
+    def steps_of_blocks(x: Any) -> Any:
+        scale, zero = lp.minmax_scale(x, "uint8", axis=1, block_size=4)
+        codes = lp.quantize_linear(x, scale, zero, axis=1, block_size=4)
+        return codes, lp.dequantize_linear(codes, scale, zero, axis=1, block_size=4)
+
+    for call in (blocks, steps, steps_of_blocks):
         assert found(xp, shape, call) == [filled(shape, 0)] * 2
 
 

@@ -157,13 +157,3 @@ def test_text_is_numpys_alone(xp: Library) -> None:
         return
     with pytest.raises(TypeError, match=r"`x` must be a NumPy array to become text, held in str objects; got an? "):
         xp.call(lambda x: lp.cast(x, "string"), x)
-
-
-def test_what_a_library_gives_back_can_be_given_to_it(xp: Library) -> None:
-    x = xp.wrap(np.linspace(-3, 3, 12).astype(np.float32).reshape(3, 4))
-    for fmt in NUMERIC:
-        with xp.session(fmt):
-            held = lp.cast(x, fmt)
-            again = lp.cast(held, "float32", source=fmt)
-            expected = lp.decode(lp.encode(lp.to_numpy(x), fmt), fmt)
-            assert np.array_equal(xp.unwrap(again).view(np.uint32), expected.view(np.uint32)), fmt.name

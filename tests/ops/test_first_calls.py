@@ -29,18 +29,12 @@ print(calls)
 QUANTIZE = "lp.quantize_linear(x, scale, axis=1, output_dtype='int8')"
 
 
-@pytest.mark.parametrize(
-    ("call", "before", "most"),
-    [
-        ("lp.cast(x, 'float8_e4m3fn')", "", 150),
-        (QUANTIZE, "", 150),
-        ("lp.dequantize_linear(codes, scale, axis=1)", "", 150),
-        ("lp.mx_quantize(x, 'float4_e2m1fn')", "", 150),
-        ("lp.nvfp4_quantize(x)", "", 150),
-        ("lp.quantize_linear(other, others, axis=1, output_dtype='int8')", QUANTIZE, 60),
-        (QUANTIZE, QUANTIZE, 3),
-    ],
-)
+@pytest.mark.parametrize(("call", "before", "most"), [
+    ("lp.cast(x, 'float8_e4m3fn')", "", 150), (QUANTIZE, "", 150),
+    ("lp.dequantize_linear(codes, scale, axis=1)", "", 150), ("lp.mx_quantize(x, 'float4_e2m1fn')", "", 150),
+    ("lp.nvfp4_quantize(x)", "", 150), ("lp.quantize_linear(other, others, axis=1, output_dtype='int8')", QUANTIZE, 60),
+    (QUANTIZE, QUANTIZE, 3),
+])  # fmt: skip
 def test_first_calls_run_few_functions(call: str, before: str, most: int) -> None:
     text = COUNT.format(call=call, before=before)
     counted = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True).stdout

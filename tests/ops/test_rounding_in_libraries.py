@@ -73,13 +73,10 @@ def test_quantization_in_every_library(xp: Library, rounding: str) -> None:
 
 
 LAYOUTS = {
-    "transposed": lambda x: x.T,
-    "reversed": lambda x: x[::-1, :, ::-1],
-    "steps": lambda x: x[:, ::2, 1::3],
-    "Fortran": np.asfortranarray,
-    "other byte order": lambda x: x.astype(x.dtype.newbyteorder()),
+    "transposed": lambda x: x.T, "reversed": lambda x: x[::-1, :, ::-1], "steps": lambda x: x[:, ::2, 1::3],
+    "Fortran": np.asfortranarray, "other byte order": lambda x: x.astype(x.dtype.newbyteorder()),
     "repeated": lambda x: np.broadcast_to(x[:1], x.shape),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
@@ -114,17 +111,14 @@ def test_chunks_of_dask_arrays_do_not_matter(da: Any, chunks: Any) -> None:
         np.testing.assert_array_equal(bits_of(result.compute(scheduler="synchronous")), expected)
 
     check(lp.encode(x, "float8_e4m3fn", **HOW), wanted(X, "float8_e4m3fn"))
-    check(lp.cast(x.transpose(2, 0, 1), "bfloat16", **HOW), wanted_wide(np.ascontiguousarray(X.transpose(2, 0, 1))))
+    turned, rule = np.ascontiguousarray(X.transpose(2, 0, 1)), Rounding("stochastic_b", "ovf_inf", "signed", 16)
+    check(lp.cast(x.transpose(2, 0, 1), "bfloat16", **HOW), wanted(turned, "bfloat16", rule))
     fp4 = lp.pack(wanted(X, "float4_e2m1fn"), "float4_e2m1fn")
     check(lp.encode(x, "float4_e2m1fn", packed=True, **HOW), fp4)
     for axis, block, shape in SCALES:
         scale, options = scaled(shape), {"axis": axis, "block_size": block, "output_dtype": "float8_e5m2"}
         expected = lp.quantize_linear(X, scale, **options, **HOW).view(np.uint8)
         check(lp.quantize_linear(x, scale, **options, **HOW), expected)
-
-
-def wanted_wide(x: np.ndarray) -> np.ndarray:
-    return wanted(x, "bfloat16", Rounding("stochastic_b", "ovf_inf", "signed", 16))
 
 
 def test_packed_dask_arrays_are_cast_from_their_place(da: Any) -> None:
@@ -173,8 +167,6 @@ def test_described_formats_travel_with_dask_tasks(da: Any) -> None:
 
 
 # ---- JAX
-
-
 def test_each_element_of_a_jax_batch_draws_the_numbers_of_a_call_of_its_own() -> None:
     jax = pytest.importorskip("jax")
     scale = jax.numpy.asarray(scaled((6,)))
@@ -188,8 +180,6 @@ def test_each_element_of_a_jax_batch_draws_the_numbers_of_a_call_of_its_own() ->
 
 
 # ---- torch
-
-
 @pytest.fixture
 def torch() -> Any:
     torch = pytest.importorskip("torch")

@@ -56,11 +56,9 @@ def results(driver: Driver, programs: list[Recorded], count: int) -> dict[str, l
     """Return what the driver prints for each kind of loop."""
     lines = "".join(line_of(program, driver) for program in programs)
     return {
-        "programs": driver("programs", count, lines),
-        "tails": driver("tails", TAILS, lines),
-        "blocks": driver("blocks", count, "".join(block_lines(driver))),
-        "others": driver("others", count),
-    }
+        "programs": driver("programs", count, lines), "tails": driver("tails", TAILS, lines),
+        "blocks": driver("blocks", count, "".join(block_lines(driver))), "others": driver("others", count),
+    }  # fmt: skip
 
 
 def report(name: str, found: dict[str, list[str]], base: dict[str, list[str]]) -> int:

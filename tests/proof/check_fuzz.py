@@ -165,12 +165,9 @@ def fuzz(reader: str, inputs: int, minutes: float, seed: int, work: Path) -> Non
         f"-seed={seed}", f"-max_len={LARGEST}", "-timeout=300", "-rss_limit_mb=0", "-verbosity=0", "-len_control=0",
     ]  # fmt: skip
     options += [
-        f"-artifact_prefix={defects}/{reader}-{seed}-",
-        "-report_slow_units=100000",
-        "-use_value_profile=0",
-        "-detect_leaks=0",
-        "-reload=0",
-    ]
+        f"-artifact_prefix={defects}/{reader}-{seed}-", "-report_slow_units=100000", "-use_value_profile=0",
+        "-detect_leaks=0", "-reload=0",
+    ]  # fmt: skip
     atheris.Setup([sys.argv[0], str(grown), *options], one, custom_mutator=change)
     atheris.Fuzz()
 

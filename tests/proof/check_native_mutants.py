@@ -388,49 +388,32 @@ _QUOTIENTS = [
 ]  # fmt: skip
 _ROUNDINGS = ["tests/native/test_rounding_loops.py", "tests/native/test_stochastic_loops.py"]
 _ERRORS = ["tests/loss/test_error_stats.py", "tests/ops/quantize/test_quantize_errors.py"]
-_CALLS = ["tests/backends/test_known_calls.py", "tests/ops/quantize/test_scale_layouts_fused.py"]
-_THREADS = [
-    "tests/native/test_threads.py",
-    "tests/native/test_stream_output.py",
-]
+_CALLS = ["tests/backends/test_known_calls.py", "tests/native/test_fused_scales.py"]
+_THREADS = ["tests/native/test_threads.py", "tests/native/test_stream_output.py"]
 TESTS = {
     "*/vector_kernels/round.h": [*_ROUNDINGS, "tests/ops/cast/test_rounding_against_peers.py"],
     "*/vector_kernels/packing.h": ["tests/spec/test_packing.py", "tests/native/test_vector_loops.py"],
     "*/vector_kernels/mx_nvfp4_blocks.h": [*_BLOCKS, "tests/native/test_block_loops.py"],
-    "*/vector_kernels/quantize.h": _QUOTIENTS,
-    "*/instruction_sets/*": [*_CASTS, *_QUOTIENTS],
-    "*/philox.h": ["tests/reference/test_philox.py", *_ROUNDINGS, *_BLOCKS],
-    "*rounding*": _ROUNDINGS,
+    "*/vector_kernels/quantize.h": _QUOTIENTS, "*/instruction_sets/*": [*_CASTS, *_QUOTIENTS],
+    "*/philox.h": ["tests/reference/test_philox.py", *_ROUNDINGS, *_BLOCKS], "*rounding*": _ROUNDINGS,
     "*/scalar_kernels.h": [*_CASTS, *_ROUNDINGS, *_QUOTIENTS, "tests/spec/test_convertible_formats.py"],
-    "*/scalar_block_kernels.h": _BLOCKS,
-    "*/block_*.pxi*": [*_BLOCKS, "tests/ops/blocks/test_block_arguments.py"],
+    "*/scalar_block_kernels.h": _BLOCKS, "*/block_*.pxi*": [*_BLOCKS, "tests/ops/blocks/test_block_arguments.py"],
     "*/blocks.pxi": [*_BLOCKS, "tests/ops/blocks/test_block_arguments.py", "tests/native/test_block_loops.py"],
-    "*/ggml_*": ["tests/native/test_block_loops.py"],
-    "*/error_*": _ERRORS,
-    "*/compare_arrays.pxi": _ERRORS,
-    "*/range*": [
-        "tests/ops/quantize/test_scales.py",
-        "tests/ops/quantize/test_dynamic_quantize.py",
-        "tests/ops/blocks/test_nvfp4.py",
-    ],
+    "*/ggml_*": ["tests/native/test_block_loops.py"], "*/error_*": _ERRORS, "*/compare_arrays.pxi": _ERRORS,
+    "*/range*": ["tests/ops/quantize/test_scales.py", "tests/ops/quantize/test_dynamic_quantize.py",
+                 "tests/ops/blocks/test_nvfp4.py"],
     "*/torch_tensors.pxi": ["tests/backends/test_small_calls.py", "tests/arrays/test_torch_tensor_kinds.py"],
     "*/call_cache.pxi": [
-        "tests/native/test_programs.py",
-        "tests/backends/test_small_calls.py",
-        *_CALLS,
-        "tests/backends/test_known_scales.py",
-        *_QUOTIENTS,
+        "tests/native/test_programs.py", "tests/backends/test_small_calls.py", *_CALLS,
+        "tests/backends/test_known_scales.py", *_QUOTIENTS,
     ],
-    "*/array_calls.pxi": ["tests/backends/test_known_scales.py"],
-    "*/scale*": [*_QUOTIENTS, *_CALLS],
-    "*/repeat_scales.pxi": [*_QUOTIENTS, *_CALLS],
-    "*/streaming_*": [*_THREADS, *_CASTS],
-    "*/programs.pxi": [*_THREADS, *_CASTS, *_QUOTIENTS],
-    "*/dense_arrays.pxi": [*_THREADS, *_CASTS, *_QUOTIENTS],
+    "*/array_calls.pxi": ["tests/backends/test_known_scales.py"], "*/scale*": [*_QUOTIENTS, *_CALLS],
+    "*/repeat_scales.pxi": [*_QUOTIENTS, *_CALLS], "*/streaming_*": [*_THREADS, *_CASTS],
+    "*/programs.pxi": [*_THREADS, *_CASTS, *_QUOTIENTS], "*/dense_arrays.pxi": [*_THREADS, *_CASTS, *_QUOTIENTS],
     "*/random_numbers.pxi": ["tests/reference/test_philox.py", *_ROUNDINGS],
     "*/_kernels.pyx": ["tests/native/test_programs.py", *_CASTS, "tests/native/test_build_info.py"],
     "*": [*_CASTS, *_QUOTIENTS, *_ROUNDINGS],
-}
+}  # fmt: skip
 # What a mutant that outlives those has to outlive too.
 WIDER = sorted({name for tests in TESTS.values() for name in tests})
 
@@ -500,12 +483,9 @@ def _compiled_numbers(folder: Path) -> set[int]:
         folders = ["-Ilowprec/_native", f"-I{numpy.get_include()}", f"-I{sysconfig.get_path('include')}"]
         source = f"lowprec/{module.replace('.', '/')}.c"
         text = subprocess.run(
-            ["gcc", "-E", "-P", "-O1", *folders, *flags.get(module, []), source],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+            ["gcc", "-E", "-P", "-O1", *folders, *flags.get(module, []), source], cwd=folder, capture_output=True,
+            text=True, check=True,
+        ).stdout  # fmt: skip
         numbers |= {int(number.rstrip("uUlL"), 0) for number in re.findall(rf"{VARIABLE} == (\w+)", text)}
     return numbers
 

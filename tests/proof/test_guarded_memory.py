@@ -22,7 +22,6 @@ pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux") or shutil.which("cc") is None, reason="needs Linux and cc"),
 ]
 
-
 ENDS = """
 import sys
 import guarded_memory, numpy as np

@@ -20,20 +20,17 @@ EXPONENTS = [
     ("float4_e2m1fn", 4, (0, 0, 0, 0, 0)),
     ("float4_e2m1fn", 5, (0, 1, 0, 0, 0)),  # 5 is half-way from 4 to 6, which is away; log2 5 = 2.32
     ("float4_e2m1fn", "5.66", (0, 1, 0, 0, 1)),  # the square root of 2 times 4 is 5.657
-    ("float4_e2m1fn", "5.65", (0, 1, 0, 0, 0)),
-    ("float4_e2m1fn", 6, (0, 1, 0, 0, 1)),
+    ("float4_e2m1fn", "5.65", (0, 1, 0, 0, 0)), ("float4_e2m1fn", 6, (0, 1, 0, 0, 1)),
     ("float4_e2m1fn", "6.001", (0, 1, 1, 0, 1)),
     ("float4_e2m1fn", 7, (0, 1, 1, 1, 1)),  # a tie between 6 and 8: away
-    ("float4_e2m1fn", "6.99", (0, 1, 1, 0, 1)),
-    ("float8_e4m3fn", 448, (0, 1, 0, 0, 1)),
+    ("float4_e2m1fn", "6.99", (0, 1, 1, 0, 1)), ("float8_e4m3fn", 448, (0, 1, 0, 0, 1)),
     ("float8_e4m3fn", 449, (0, 1, 1, 0, 1)),
     ("float8_e4m3fn", 496, (0, 1, 1, 1, 1)),  # 3 mantissa bits: 480 and 512 are next to it
-    ("float8_e5m2", "0x1.cp-3", (-18, -17, -18, -18, -17)),
-    ("float6_e2m3fn", "7.5", (0, 1, 0, 0, 1)),
+    ("float8_e5m2", "0x1.cp-3", (-18, -17, -18, -18, -17)), ("float6_e2m3fn", "7.5", (0, 1, 0, 0, 1)),
     ("float6_e3m2fn", "28.5", (0, 1, 1, 0, 1)),
     ("int8", "127/64", (0, 1, 0, 0, 1)),  # 6 mantissa bits: 127/64 is a value of the format, not rounded to 2
     ("int8", 1, (0, 0, 0, 0, 0)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("element", "largest", "exponents"), EXPONENTS)
@@ -92,10 +89,8 @@ def test_specials(special: float, element: str) -> None:
         == mx_blocks(np.array([1.0, 0, -0.5, 2]), element, block_size=2)[0][[0, 2, 3]].tolist()
     )
     found = {  # NaN, -NaN, Inf, -Inf
-        "float4_e2m1fn": [8, 0, 7, 15],
-        "float8_e4m3fn": [0x7F, 0xFF, 0x7E, 0xFE],
-        "int8": [0, 0, 127, 129],
-    }[element]
+        "float4_e2m1fn": [8, 0, 7, 15], "float8_e4m3fn": [0x7F, 0xFF, 0x7E, 0xFE], "int8": [0, 0, 127, 129],
+    }[element]  # fmt: skip
     index = 2 * np.isinf(special) + np.signbit(special)
     assert ignored[1] == found[int(index)]
 
@@ -125,8 +120,6 @@ def test_blocks_along_an_axis_are_those_of_the_moved_array() -> None:
 
 
 # ---- torchao 0.18.0
-
-
 def test_by_hand() -> None:
     # 96 / 6 / 0.25 = 64, code 68: steps of 16; 3 / 6 / 0.25 = 2, code 40: steps of 0.5
     x = np.array([0.5, -1, 3, 0.25, 96, 0, -24, 48, 0, -0.0, 0])

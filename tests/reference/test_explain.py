@@ -72,14 +72,11 @@ def test_explain_e8m0():
 
 def test_explanation_prints_an_aligned_block():
     assert str(explain("-17/23", "float8_e4m3fn")).splitlines() == [
-        "float8_e4m3fn: nearer to the lower neighbour",
-        "          code  bits        hex-float  decimal",
-        "x                                      -17/23",
-        "lower     0xb4  1|0110|100  -0x1.8p-1  -0.75",
-        "midpoint                    -0x1.7p-1  -0.71875",
-        "upper     0xb3  1|0110|011  -0x1.6p-1  -0.6875",
+        "float8_e4m3fn: nearer to the lower neighbour", "          code  bits        hex-float  decimal",
+        "x                                      -17/23", "lower     0xb4  1|0110|100  -0x1.8p-1  -0.75",
+        "midpoint                    -0x1.7p-1  -0.71875", "upper     0xb3  1|0110|011  -0x1.6p-1  -0.6875",
         "result    0xb4  1|0110|100  -0x1.8p-1  -0.75",
-    ]
+    ]  # fmt: skip
     assert str(explain("nan", 24)).splitlines()[-1] == "result    0xff  11111111             nan"
     assert str(explain(True, "bool")).splitlines()[-1] == "result    0x01  00000001  0x1p+0     1"
     assert "0x0p+0" in str(explain(0, "int4"))
@@ -102,8 +99,6 @@ def test_explain_and_encode_agree_on_random_values():
 
 
 # ---- rounding rules beyond ONNX
-
-
 def test_explain_a_rounding() -> None:
     # -2.3 lies 3/10 of the way from -2 (code C) to -3 (code D); C is even
     result = explain("-2.3", "float4_e2m1fn", rounding="to_odd")
@@ -142,21 +137,18 @@ def test_explain_a_random_number() -> None:
     assert rule.facts["chance"] == "19661 of 2**16, the numbers from 45875 on, round away from zero"
 
 
-@pytest.mark.parametrize(
-    ("x", "fmt", "options", "rule", "fraction"),
-    [
-        ("-480", "float8_e4m3fn", ("toward_zero", "ovf_inf"), "the largest value, toward_zero leads away", None),
-        ("500", "float8_e4m3fn", ("nearest_even", "ovf_inf"), "ovf_inf: NaN, the format has no Inf", None),
-        ("1e9", "float8_e5m2", ("to_odd", "ovf_inf"), "rounds beyond the largest value, ovf_inf: Inf", None),
-        ("inf", "float8_e5m2", ("to_odd", "sat_propagate"), "infinite, sat_propagate: Inf", None),
-        ("inf", "float8_e4m3fn", ("to_odd", "sat_propagate"), "the largest value, the format has no Inf", None),
-        ("inf", "float4_e2m1fn", ("to_odd", "ovf_inf"), "the format has neither Inf nor NaN", None),
-        ("0", "float8_e8m0fnu", ("to_odd", "ovf_inf"), "below the smallest value, ovf_inf: NaN", None),
-        ("-0x1.8p-128", "float8_e8m0fnu", ("nearest_even", "ovf_inf"), "neighbour is even, the sign", "1/2"),
-        ("0", "float8_e5m2", ("to_odd", "ovf_inf"), "exact", "0"),
-        ("-nan", "float8_e5m2", ("to_odd", "ovf_inf"), "canonical NaN", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("x", "fmt", "options", "rule", "fraction"), [
+    ("-480", "float8_e4m3fn", ("toward_zero", "ovf_inf"), "the largest value, toward_zero leads away", None),
+    ("500", "float8_e4m3fn", ("nearest_even", "ovf_inf"), "ovf_inf: NaN, the format has no Inf", None),
+    ("1e9", "float8_e5m2", ("to_odd", "ovf_inf"), "rounds beyond the largest value, ovf_inf: Inf", None),
+    ("inf", "float8_e5m2", ("to_odd", "sat_propagate"), "infinite, sat_propagate: Inf", None),
+    ("inf", "float8_e4m3fn", ("to_odd", "sat_propagate"), "the largest value, the format has no Inf", None),
+    ("inf", "float4_e2m1fn", ("to_odd", "ovf_inf"), "the format has neither Inf nor NaN", None),
+    ("0", "float8_e8m0fnu", ("to_odd", "ovf_inf"), "below the smallest value, ovf_inf: NaN", None),
+    ("-0x1.8p-128", "float8_e8m0fnu", ("nearest_even", "ovf_inf"), "neighbour is even, the sign", "1/2"),
+    ("0", "float8_e5m2", ("to_odd", "ovf_inf"), "exact", "0"),
+    ("-nan", "float8_e5m2", ("to_odd", "ovf_inf"), "canonical NaN", None),
+])  # fmt: skip
 def test_explain_the_ends(x: str, fmt: str, options: tuple[str, str], rule: str, fraction: str | None) -> None:
     result = explain(x, fmt, rounding=options[0], overflow=options[1])
     assert rule in result.rule
@@ -180,16 +172,13 @@ def test_explain_and_encode_rounded_agree_on_random_values() -> None:
                     assert (result.code == away[0]) == (result.random >= result.threshold)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"seed": 1}, "`seed` must be None unless `rounding` is stochastic"),
-        ({"rounding": "stochastic"}, "`seed` must be an integer from 0 to .* where `rounding` is stochastic"),
-        ({"rounding": "to_odd", "saturate": False}, "`saturate` must be True, its default, where `rounding` is given"),
-        ({"rounding": "stochastic", "seed": 1, "random_bits": 0}, "`random_bits` must be an integer from 1 to 32"),
-        ({"rounding": "stochastic", "seed": 1, "offset": -1}, "`offset` must be an integer from 0"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"seed": 1}, "`seed` must be None unless `rounding` is stochastic"),
+    ({"rounding": "stochastic"}, "`seed` must be an integer from 0 to .* where `rounding` is stochastic"),
+    ({"rounding": "to_odd", "saturate": False}, "`saturate` must be True, its default, where `rounding` is given"),
+    ({"rounding": "stochastic", "seed": 1, "random_bits": 0}, "`random_bits` must be an integer from 1 to 32"),
+    ({"rounding": "stochastic", "seed": 1, "offset": -1}, "`offset` must be an integer from 0"),
+])  # fmt: skip
 def test_explain_refuses(options: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         explain(1, "float8_e4m3fn", **options)

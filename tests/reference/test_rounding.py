@@ -33,15 +33,11 @@ def rule(mode: str, overflow: str = "sat_finite", nan: str = "signed", bits: int
 
 # the codes of float4_e2m1fn: 0 0 | 1 0.5 | 2 1 | 3 1.5 | 4 2 | 5 3 | 6 4 | 7 6; negative ones are 8 higher
 BETWEEN = {  # mode: codes of 2.25, 2.5, 2.75, 3.5, 0.25, 0.01, -0.25, -2.25, -2.5, -3.5
-    "nearest_even": [4, 4, 5, 6, 0, 0, 8, 12, 12, 14],
-    "nearest_away": [4, 5, 5, 6, 1, 0, 9, 12, 13, 14],
-    "nearest_zero": [4, 4, 5, 5, 0, 0, 8, 12, 12, 13],
-    "toward_zero": [4, 4, 4, 5, 0, 0, 8, 12, 12, 13],
-    "away_from_zero": [5, 5, 5, 6, 1, 1, 9, 13, 13, 14],
-    "toward_positive": [5, 5, 5, 6, 1, 1, 8, 12, 12, 13],
-    "toward_negative": [4, 4, 4, 5, 0, 0, 9, 13, 13, 14],
-    "to_odd": [5, 5, 5, 5, 1, 1, 9, 13, 13, 13],
-}
+    "nearest_even": [4, 4, 5, 6, 0, 0, 8, 12, 12, 14], "nearest_away": [4, 5, 5, 6, 1, 0, 9, 12, 13, 14],
+    "nearest_zero": [4, 4, 5, 5, 0, 0, 8, 12, 12, 13], "toward_zero": [4, 4, 4, 5, 0, 0, 8, 12, 12, 13],
+    "away_from_zero": [5, 5, 5, 6, 1, 1, 9, 13, 13, 14], "toward_positive": [5, 5, 5, 6, 1, 1, 8, 12, 12, 13],
+    "toward_negative": [4, 4, 4, 5, 0, 0, 9, 13, 13, 14], "to_odd": [5, 5, 5, 5, 1, 1, 9, 13, 13, 13],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", DETERMINISTIC)
@@ -75,8 +71,6 @@ def test_odd_and_even_are_those_of_the_code_between_powers_of_two() -> None:
 
 
 # ---- random numbers
-
-
 def test_stochastic_thresholds_by_hand() -> None:
     # 2.3 lies 3/10 of the way from 2 (code 4) to 3 (code 5). N = 3: a: floor(2.4) = 2 of 8, b: floor(2.4 + 1/2) = 2,
     # c: 2. 2.32: 2.56 of 8: a 2, b 3, c 3. 2.0625: 1/16, 0.5 of 8: a 0, b 1, c 0. 2.1875: 3/16, 1.5 of 8: a 1, b 2, c 2
@@ -117,8 +111,6 @@ def test_the_probability_of_the_upper_neighbour_is_exact(bits: int) -> None:
 
 
 # ---- laws
-
-
 def landmarks(fmt: Format) -> list[Fraction]:
     """Return magnitudes: zero, values, ties, what is near them, and what lies beyond the ends."""
     count = finite_count(fmt)
@@ -193,8 +185,6 @@ def test_places_are_those_that_enclose_the_magnitude(fmt: Format) -> None:
 
 
 # ---- without the new rules, and gfloat
-
-
 @pytest.mark.parametrize("name", [row.name for row in FORMATS.values() if row.is_float and row.has_zero])
 def test_nearest_even_alone_is_cast(name: str) -> None:
     fmt = as_format(name)
@@ -206,24 +196,18 @@ def test_nearest_even_alone_is_cast(name: str) -> None:
 
 
 # ---- arguments
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"rounding": "up"}, "`rounding` must be one of nearest_even, .*; got 'up'"),
-        ({"overflow": "inf"}, "`overflow` must be one of sat_finite"),
-        ({"nan": "quiet"}, "`nan` must be one of signed"),
-        ({"rounding": "to_odd", "saturate": False}, "its default, .* got False: `overflow` 'ovf_inf' means the same$"),
-        ({"nan": "zero", "opset": 24}, "`opset` must be 28, its default, where `nan` is given"),
-        ({"rounding": "to_odd", "random": 3}, "`random` must be None unless `rounding` is stochastic; got 3"),
-        ({"random": 3}, "`random` must be None unless"),
-        ({"rounding": "stochastic"}, "`random` must be an integer from 0 to 2\\*\\*16 - 1 where `rounding` is stoch"),
-        ({"rounding": "stochastic", "random": 16, "random_bits": 4}, "`random` must be an integer from 0 to 2\\*\\*4"),
-        ({"rounding": "stochastic", "random": 1, "random_bits": 33}, "`random_bits` must be an integer from 1 to 32"),
-        ({"random_bits": 0}, "`random_bits` must be an integer from 1 to 32"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"rounding": "up"}, "`rounding` must be one of nearest_even, .*; got 'up'"),
+    ({"overflow": "inf"}, "`overflow` must be one of sat_finite"), ({"nan": "quiet"}, "`nan` must be one of signed"),
+    ({"rounding": "to_odd", "saturate": False}, "its default, .* got False: `overflow` 'ovf_inf' means the same$"),
+    ({"nan": "zero", "opset": 24}, "`opset` must be 28, its default, where `nan` is given"),
+    ({"rounding": "to_odd", "random": 3}, "`random` must be None unless `rounding` is stochastic; got 3"),
+    ({"random": 3}, "`random` must be None unless"),
+    ({"rounding": "stochastic"}, "`random` must be an integer from 0 to 2\\*\\*16 - 1 where `rounding` is stoch"),
+    ({"rounding": "stochastic", "random": 16, "random_bits": 4}, "`random` must be an integer from 0 to 2\\*\\*4"),
+    ({"rounding": "stochastic", "random": 1, "random_bits": 33}, "`random_bits` must be an integer from 1 to 32"),
+    ({"random_bits": 0}, "`random_bits` must be an integer from 1 to 32"),
+])  # fmt: skip
 def test_what_is_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         reference.encode(1, "float8_e4m3fn", **options)
@@ -237,8 +221,6 @@ def test_integers_take_no_rounding() -> None:
 
 
 # ---- by names
-
-
 @pytest.mark.parametrize("mode", ROUNDINGS)
 @pytest.mark.parametrize("overflow", [None, "sat_finite", "ovf_inf"])
 def test_names_stand_for_the_rules(mode: str, overflow: str | None) -> None:
@@ -347,14 +329,11 @@ def test_defaults_of_overflow_follow_the_width() -> None:
 # ---- NaN
 
 NANS = {  # of NaN without sign and with it: rules signed, plain; the largest value
-    "float16": ((0x7E00, 0xFE00), (0x7E00, 0x7E00), 0x7BFF),
-    "float8_e5m2": ((0x7E, 0xFE), (0x7E, 0x7E), 0x7B),
-    "float8_e4m3fn": ((0x7F, 0xFF), (0x7F, 0x7F), 0x7E),
-    "float8_e4m3fnuz": ((0x80, 0x80), (0x80, 0x80), 0x7F),
-    "float8_e8m0fnu": ((0xFF, 0xFF), (0xFF, 0xFF), 0xFE),
-    "float6_e2m3fn": ((0x20, 0x00), (0x00, 0x00), 0x1F),
+    "float16": ((0x7E00, 0xFE00), (0x7E00, 0x7E00), 0x7BFF), "float8_e5m2": ((0x7E, 0xFE), (0x7E, 0x7E), 0x7B),
+    "float8_e4m3fn": ((0x7F, 0xFF), (0x7F, 0x7F), 0x7E), "float8_e4m3fnuz": ((0x80, 0x80), (0x80, 0x80), 0x7F),
+    "float8_e8m0fnu": ((0xFF, 0xFF), (0xFF, 0xFF), 0xFE), "float6_e2m3fn": ((0x20, 0x00), (0x00, 0x00), 0x1F),
     "float4_e2m1fn": ((0x8, 0x0), (0x0, 0x0), 0x7),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NANS)
@@ -379,8 +358,6 @@ def test_the_sign_of_a_nan_that_overflow_makes() -> None:
 
 
 # ---- formats without sign
-
-
 @pytest.mark.parametrize("extended", ["e", "f"])
 def test_below_the_range_of_unsigned_formats(extended: str) -> None:
     fmt = p3109(8, 3, f"u{extended}")  # the smallest value is 2**-33; NaN is FF
@@ -413,28 +390,20 @@ def test_below_the_range_of_unsigned_formats(extended: str) -> None:
 
 # the code of 2**e is e + 127; x, mode, and the codes of the overflow rules sat_finite, sat_propagate, ovf_inf
 POWER_CASES = [
-    (0, "nearest_even", (0, 0, 0xFF)),
-    (-0.0, "toward_positive", (0, 0, 0xFF)),
+    (0, "nearest_even", (0, 0, 0xFF)), (-0.0, "toward_positive", (0, 0, 0xFF)),
     ("0x1p-128", "nearest_even", (0, 0, 0xFF)),  # a power of two below the smallest
-    ("0x1p-128", "away_from_zero", (0, 0, 0xFF)),
-    ("0x1.8p-128", "toward_zero", (0, 0, 0xFF)),
+    ("0x1p-128", "away_from_zero", (0, 0, 0xFF)), ("0x1.8p-128", "toward_zero", (0, 0, 0xFF)),
     ("0x1.8p-128", "nearest_even", (0, 0, 0)),  # a tie; the code of 2**-128 would be -1, which is odd
-    ("0x1.8p-128", "nearest_zero", (0, 0, 0xFF)),
-    ("0x1.4p-128", "toward_positive", (0, 0, 0)),
-    ("0x1.4p-128", "toward_negative", (0, 0, 0xFF)),
-    ("0x1.4p-128", "to_odd", (0, 0, 0xFF)),
+    ("0x1.8p-128", "nearest_zero", (0, 0, 0xFF)), ("0x1.4p-128", "toward_positive", (0, 0, 0)),
+    ("0x1.4p-128", "toward_negative", (0, 0, 0xFF)), ("0x1.4p-128", "to_odd", (0, 0, 0xFF)),
     ("0x1p127", "away_from_zero", (0xFE, 0xFE, 0xFE)),
     ("0x1.8p127", "nearest_even", (0xFE, 0xFE, 0xFE)),  # a tie; FE is even
-    ("0x1.8p127", "nearest_away", (0xFE, 0xFE, 0xFF)),
-    ("0x1.8p127", "to_odd", (0xFE, 0xFE, 0xFF)),
-    ("0x1.8p127", "toward_zero", (0xFE, 0xFE, 0xFE)),
-    ("0x1p200", "toward_zero", (0xFE, 0xFE, 0xFE)),
-    ("0x1p200", "toward_negative", (0xFE, 0xFE, 0xFE)),
-    ("0x1p200", "toward_positive", (0xFE, 0xFE, 0xFF)),
-    ("inf", "toward_zero", (0xFE, 0xFE, 0xFF)),
-    (3, "toward_positive", (0x81, 0x81, 0x81)),
+    ("0x1.8p127", "nearest_away", (0xFE, 0xFE, 0xFF)), ("0x1.8p127", "to_odd", (0xFE, 0xFE, 0xFF)),
+    ("0x1.8p127", "toward_zero", (0xFE, 0xFE, 0xFE)), ("0x1p200", "toward_zero", (0xFE, 0xFE, 0xFE)),
+    ("0x1p200", "toward_negative", (0xFE, 0xFE, 0xFE)), ("0x1p200", "toward_positive", (0xFE, 0xFE, 0xFF)),
+    ("inf", "toward_zero", (0xFE, 0xFE, 0xFF)), (3, "toward_positive", (0x81, 0x81, 0x81)),
     (3, "toward_negative", (0x80, 0x80, 0x80)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("x", "mode", "codes"), POWER_CASES)

@@ -35,10 +35,6 @@ POWERS = [
 ]  # fmt: skip
 
 
-def _each(formats: list[Format], piece: int) -> list[Format]:
-    return formats[piece::8]
-
-
 def _codes(fmt: Format) -> np.ndarray:
     every = np.arange(1 << fmt.bits)
     if fmt.bits > 10:
@@ -60,7 +56,7 @@ def _decode(codes: np.ndarray, fmt: Format) -> np.ndarray:
 def test_both_ways(piece: int) -> None:
     assert len([fmt for fmt in CONVERTIBLE if fmt.bits <= 8]) == 120
     assert len(CONVERTIBLE) == 376
-    for fmt in [*_each(CONVERTIBLE, piece), *OTHERS[piece : piece + 1]]:
+    for fmt in [*CONVERTIBLE[piece::8], *OTHERS[piece : piece + 1]]:
         codes = _codes(fmt)
         for isa in _kernels.available_isas()[0 if fmt.bits <= 8 else -1 :]:
             _kernels.use_isa(isa)

@@ -33,8 +33,6 @@ def _same(got: np.ndarray, expected: np.ndarray) -> None:
 
 
 # ---- facts
-
-
 def test_facts() -> None:
     """Typed from ml_dtypes' README, which has the bits of each format."""
     facts = {fmt.name: (fmt.bias, fmt.max, fmt.smallest_normal, fmt.smallest_subnormal, fmt.inf_code) for fmt in ROWS}
@@ -70,18 +68,7 @@ def test_opset_must_be_the_default(fmt: Format) -> None:
 # ---- conversions, beside the oracle and ml_dtypes' own
 
 
-def test_torch_holds_codes() -> None:
-    torch = pytest.importorskip("torch")
-    for fmt in ROWS:
-        assert lp.storage_dtype(fmt, torch) == torch.uint8
-        x = torch.tensor([0.3, -1.0, 1e9])
-        assert lp.cast(x, fmt.name).tolist() == lp.encode(x.numpy(), fmt).tolist()
-        assert torch.equal(torch.compile(lambda x: lp.cast(x, fmt), backend="eager")(x), lp.cast(x, fmt))  # noqa: B023
-
-
 # ---- what lowprec returns it reads
-
-
 @pytest.mark.parametrize("fmt", ROWS, **BY_NAME)
 def test_results_are_read_without_a_source(fmt: Format) -> None:
     x = np.float32([0.3, -1.5, 0.0, 7.0])
@@ -102,8 +89,6 @@ def test_results_are_read_without_a_source(fmt: Format) -> None:
 
 
 # ---- one object
-
-
 @pytest.mark.parametrize("fmt", ROWS, **BY_NAME)
 def test_a_description_of_the_row_is_the_row(fmt: Format) -> None:
     facts = DESCRIPTIONS[fmt.name]
@@ -149,8 +134,6 @@ def test_another_object_of_the_same_facts() -> None:
 
 
 # ---- `source` was the name of `reference`
-
-
 def test_source_is_the_old_name_of_reference() -> None:
     with pytest.warns(DeprecationWarning, match="`source` of float_format is `reference` now") as warned:
         fmt = lp.float_format("referred", exponent_bits=4, mantissa_bits=3, source="a page")

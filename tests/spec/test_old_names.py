@@ -27,26 +27,18 @@ NEVER_THERE = {"LossSentence", "HeldBinade", "HeldValues", "values_held"}
 """Names of lowprec.teaching that lowprec.reference never had."""
 
 KEYWORDS: list[tuple[Callable[..., Any], dict[str, Any]]] = [  # in the order of the positions
-    (lp.cast, {"x": X, "to": "float8_e4m3fn"}),
-    (lp.cast_like, {"x": X, "like": X.astype(np.float16)}),
-    (lp.bitcast, {"x": X, "to": "uint32"}),
-    (lp.encode, {"x": X, "to": "float8_e4m3fn"}),
-    (lp.decode, {"codes": CODES, "source": "float8_e4m3fn"}),
-    (lp.pack, {"x": CODES, "source": "int4"}),
-    (lp.unpack, {"packed": PACKED, "source": "int4", "shape": (2, 2)}),
-    (lp.absmax_scale, {"x": X, "to": "int8"}),
-    (lp.minmax_scale, {"x": X, "to": "uint8"}),
-    (lp.mx_quantize, {"x": X, "to": "float8_e4m3fn"}),
-    (lp.mx_dequantize, {"elements": ELEMENTS, "scales": SCALES}),
-    (lp.nvfp4_quantize, {"x": X}),
+    (lp.cast, {"x": X, "to": "float8_e4m3fn"}), (lp.cast_like, {"x": X, "like": X.astype(np.float16)}),
+    (lp.bitcast, {"x": X, "to": "uint32"}), (lp.encode, {"x": X, "to": "float8_e4m3fn"}),
+    (lp.decode, {"codes": CODES, "source": "float8_e4m3fn"}), (lp.pack, {"x": CODES, "source": "int4"}),
+    (lp.unpack, {"packed": PACKED, "source": "int4", "shape": (2, 2)}), (lp.absmax_scale, {"x": X, "to": "int8"}),
+    (lp.minmax_scale, {"x": X, "to": "uint8"}), (lp.mx_quantize, {"x": X, "to": "float8_e4m3fn"}),
+    (lp.mx_dequantize, {"elements": ELEMENTS, "scales": SCALES}), (lp.nvfp4_quantize, {"x": X}),
     (lp.nvfp4_dequantize, dict(zip(("elements", "scales", "global_scale"), FP4, strict=True))),
     (lp.to_numpy, {"x": CODES, "source": "float8_e4m3fn"}),
     (lp.stochastic_bits, {"seed": 1, "shape": 3, "bits": 4, "offset": 5}),
-    (lp.explain, {"x": "0.3", "fmt": "float8_e4m3fn"}),
-    (lp.finfo, {"fmt": "float16"}),
-    (lp.iinfo, {"fmt": "int8"}),
+    (lp.explain, {"x": "0.3", "fmt": "float8_e4m3fn"}), (lp.finfo, {"fmt": "float16"}), (lp.iinfo, {"fmt": "int8"}),
     (loss.measure, {"x": X, "to": "float8_e4m3fn"}),
-]
+]  # fmt: skip
 if not isinstance(torch, Missing):
     KEYWORDS.append((lp.to_torch, {"x": CODES, "source": "float8_e4m3fn"}))
 
@@ -80,12 +72,9 @@ def test_keywords_where_torch_traces(function: Callable[..., Any], arguments: di
 
 
 OLD: list[tuple[str, str, str]] = [  # what takes it, the old name, the new one
-    ("lowprec.checkpoints.Checkpoint.read", "dtype", "to"),
-    ("lowprec.checkpoints.write_array", "fmt", "to"),
-    ("lowprec.loss.measure", "fmt", "to"),
-    ("lowprec.to_numpy", "fmt", "source"),
-    ("lowprec.to_torch", "fmt", "source"),
-]
+    ("lowprec.checkpoints.Checkpoint.read", "dtype", "to"), ("lowprec.checkpoints.write_array", "fmt", "to"),
+    ("lowprec.loss.measure", "fmt", "to"), ("lowprec.to_numpy", "fmt", "source"), ("lowprec.to_torch", "fmt", "source"),
+]  # fmt: skip
 
 
 def _public() -> Iterator[tuple[str, Any]]:

@@ -77,16 +77,13 @@ def test_values_are_those_of_the_published_tables() -> None:
 
 # name, value of code 1, the largest finite value and its code, codes of Inf and NaN: lines of the same files
 TYPED = [
-    ("binary8p3se", 2**-17, 1.5 * 2**15, 0x7E, 0x7F, 0x80),
-    ("binary8p4se", 2**-10, 1.75 * 2**7, 0x7E, 0x7F, 0x80),
-    ("binary8p1se", 2**-63, 2**62, 0x7E, 0x7F, 0x80),
-    ("binary8p1uf", 2**-127, 2**126, 0xFE, None, 0xFF),
+    ("binary8p3sf", 2**-17, 57344.0, 0x7F, None, 0x80),
+    ("binary8p3se", 2**-17, 1.5 * 2**15, 0x7E, 0x7F, 0x80), ("binary8p4se", 2**-10, 1.75 * 2**7, 0x7E, 0x7F, 0x80),
+    ("binary8p1se", 2**-63, 2**62, 0x7E, 0x7F, 0x80), ("binary8p1uf", 2**-127, 2**126, 0xFE, None, 0xFF),
     ("binary8p3ue", 2**-33, 1.25 * 2**31, 0xFD, 0xFE, 0xFF),
     ("binary8p8ue", 0.125 * 2**-4, float.fromhex("0x1.fap+0"), 0xFD, 0xFE, 0xFF),
-    ("binary6p3sf", 2**-5, 1.75 * 2**3, 0x1F, None, 0x20),
-    ("binary4p2sf", 0.25, 1.5 * 2, 0x07, None, 0x08),
-    ("binary3p1sf", 0.5, 2.0, 0x03, None, 0x04),
-    ("binary3p1ue", 2**-3, 2.0, 0x05, 0x06, 0x07),
+    ("binary6p3sf", 2**-5, 1.75 * 2**3, 0x1F, None, 0x20), ("binary4p2sf", 0.25, 1.5 * 2, 0x07, None, 0x08),
+    ("binary3p1sf", 0.5, 2.0, 0x03, None, 0x04), ("binary3p1ue", 2**-3, 2.0, 0x05, 0x06, 0x07),
     ("binary3p2se", 0.5, 1.0, 0x02, 0x03, 0x04),
 ]  # fmt: skip
 
@@ -105,11 +102,9 @@ def test_facts(name: str, first: float, largest: float, max_code: int, inf_code:
 def test_gfloat_has_the_same_facts(name: str) -> None:
     width, precision, signed, has_inf = facts_in(name)
     theirs = format_info_p3109(
-        width,
-        precision,
-        gfloat.Signedness.Signed if signed else gfloat.Signedness.Unsigned,
+        width, precision, gfloat.Signedness.Signed if signed else gfloat.Signedness.Unsigned,
         gfloat.Domain.Extended if has_inf else gfloat.Domain.Finite,
-    )
+    )  # fmt: skip
     ours = lp.as_format(name)
     assert (ours.bits, ours.exponent_bits, ours.mantissa_bits) == (theirs.bits, theirs.expBits, theirs.tSignificandBits)
     assert (ours.bias, ours.signed, ours.has_inf) == (theirs.bias, theirs.is_signed, theirs.num_posinfs == 1)
@@ -169,18 +164,15 @@ def test_names_in_any_case_are_one_format() -> None:
     assert lp.as_format(np.str_("binary8p3se")) is fmt
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("binary2p1se", "must have 3 to 16 bits to be a format of IEEE P3109"),
-        ("Binary17p3uf", "must have 3 to 16 bits to be a format of IEEE P3109"),
-        ("binary8p0se", "must have a precision from 1 to 7 to be a signed 8-bit format of IEEE P3109"),
-        ("binary8p8sf", "must have a precision from 1 to 7 to be a signed 8-bit format of IEEE P3109"),
-        ("binary8p9ue", "must have a precision from 1 to 8 to be an unsigned 8-bit format of IEEE P3109"),
-        ("binary08p3se", "must be spelled binary8p3se, without leading zeros"),
-        ("binary16p1uf", "must have 11 exponent bits or fewer: with 16, .* it has exponents beyond float64"),
-    ],
-)
+@pytest.mark.parametrize(("name", "message"), [
+    ("binary2p1se", "must have 3 to 16 bits to be a format of IEEE P3109"),
+    ("Binary17p3uf", "must have 3 to 16 bits to be a format of IEEE P3109"),
+    ("binary8p0se", "must have a precision from 1 to 7 to be a signed 8-bit format of IEEE P3109"),
+    ("binary8p8sf", "must have a precision from 1 to 7 to be a signed 8-bit format of IEEE P3109"),
+    ("binary8p9ue", "must have a precision from 1 to 8 to be an unsigned 8-bit format of IEEE P3109"),
+    ("binary08p3se", "must be spelled binary8p3se, without leading zeros"),
+    ("binary16p1uf", "must have 11 exponent bits or fewer: with 16, .* it has exponents beyond float64"),
+])  # fmt: skip
 def test_names_that_are_refused(name: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"^`fmt` {message}; got '{name}'$"):
         lp.as_format(name)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.bits import packed_bytes
 from support.optional import optional
 
 import lowprec as lp
@@ -18,11 +19,6 @@ numpy_helper: Any = optional("onnx:numpy_helper")
 PACKABLE = [fmt for fmt in lp.formats.values() if fmt.bits in (2, 4, 6)]
 
 
-def _bit_by_bit(codes: np.ndarray, bits: int) -> bytes:
-    column = (codes.reshape(-1, 1) >> np.arange(bits, dtype=np.uint8)) & 1
-    return np.packbits(column.reshape(-1), bitorder="little").tobytes()
-
-
 @pytest.mark.parametrize("fmt", PACKABLE, ids=lambda fmt: fmt.name)
 @settings(max_examples=50, deadline=None)
 @given(shape=st.lists(st.integers(0, 9), max_size=3), seed=st.integers(0, 999), threads=st.sampled_from([1, 2, 7]))
@@ -30,7 +26,7 @@ def test_round_trip(fmt: lp.Format, shape: list[int], seed: int, threads: int) -
     lp.set_num_threads(threads)
     codes = np.random.default_rng(seed).integers(0, 1 << fmt.bits, shape, np.uint8)
     packed = lp.pack(codes, fmt)
-    assert packed.tobytes() == _bit_by_bit(codes, fmt.bits)
+    assert packed.tobytes() == packed_bytes(codes, fmt.bits).tobytes()
     back = lp.unpack(packed, fmt, tuple(shape))
     assert back.dtype == fmt.dtype
     assert np.array_equal(back.view(np.uint8) & np.uint8(fmt.code_mask), codes)
@@ -38,7 +34,7 @@ def test_round_trip(fmt: lp.Format, shape: list[int], seed: int, threads: int) -
     assert np.array_equal(numpy_helper.to_array(tensor).view(np.uint8) & np.uint8(fmt.code_mask), codes)
     assert numpy_helper.from_array(back).raw_data == packed.tobytes()
     turned = codes.transpose()
-    assert lp.pack(turned, fmt).tobytes() == _bit_by_bit(np.ascontiguousarray(turned), fmt.bits)
+    assert lp.pack(turned, fmt).tobytes() == packed_bytes(turned, fmt.bits).tobytes()
 
 
 @pytest.mark.parametrize("fmt", PACKABLE, ids=lambda fmt: fmt.name)
@@ -49,7 +45,7 @@ def test_fused_packing_across_tiles_and_chunks(fmt: lp.Format, count: int, threa
     x = np.random.default_rng(count).normal(0, 3, count).astype(np.float32)
     codes = lp.encode(x, fmt)
     packed = lp.encode(x, fmt, packed=True)
-    assert packed.tobytes() == _bit_by_bit(codes, fmt.bits)
+    assert packed.tobytes() == packed_bytes(codes, fmt.bits).tobytes()
     assert np.array_equal(lp.decode(packed, fmt, packed=True, shape=count), lp.decode(codes, fmt))
     strided = np.repeat(x, 2)[::2]
     assert lp.encode(strided, fmt, packed=True).tobytes() == packed.tobytes()

@@ -111,10 +111,7 @@ def test_an_explanation_shows_its_table(capsys: pytest.CaptureFixture[str]) -> N
     (table,) = page_of(found).tables
     assert table.caption == "float8_e4m3fn: nearer to the upper neighbour"
     assert table.rows == [
-        ["", "code", "bits", "hex-float", "decimal"],
-        ["x", "", "", "", "0.3"],
-        ["lower", "0x29", "0|0101|001", "0x1.2p-2", "0.28125"],
-        ["midpoint", "", "", "0x1.3p-2", "0.296875"],
-        ["upper", "0x2a", "0|0101|010", "0x1.4p-2", "0.3125"],
-        ["result", "0x2a", "0|0101|010", "0x1.4p-2", "0.3125"],
-    ]
+        ["", "code", "bits", "hex-float", "decimal"], ["x", "", "", "", "0.3"],
+        ["lower", "0x29", "0|0101|001", "0x1.2p-2", "0.28125"], ["midpoint", "", "", "0x1.3p-2", "0.296875"],
+        ["upper", "0x2a", "0|0101|010", "0x1.4p-2", "0.3125"], ["result", "0x2a", "0|0101|010", "0x1.4p-2", "0.3125"],
+    ]  # fmt: skip

@@ -95,16 +95,9 @@ class CpuBuild:
         self.library = ctypes.CDLL(str(library))
 
     def __call__(
-        self,
-        codes: np.ndarray,
-        program: _kernels.Program,
-        n: int,
-        *,
-        threads: int | None = None,
-        offset: int = 0,
-        operands: tuple[np.ndarray, np.ndarray | None, tuple[int, ...]] | None = None,
-        stream: Stream | None = None,
-    ) -> np.ndarray:
+        self, codes: np.ndarray, program: _kernels.Program, n: int, *, threads: int | None = None, offset: int = 0,
+        operands: tuple[np.ndarray, np.ndarray | None, tuple[int, ...]] | None = None, stream: Stream | None = None,
+    ) -> np.ndarray:  # fmt: skip
         """Convert `n` elements; `offset` moves both arrays by so many elements, or bytes where packed.
 
         `operands` are scales, zero points and their granularity.
@@ -124,12 +117,10 @@ class CpuBuild:
         start = GUARD + offset * item
         kernel = self.library[self.names[made]]
         kernel(
-            ctypes.c_void_p(src.ctypes.data),
-            ctypes.c_void_p(memory.ctypes.data + start),
-            ctypes.c_uint64(int(count)),
+            ctypes.c_void_p(src.ctypes.data), ctypes.c_void_p(memory.ctypes.data + start), ctypes.c_uint64(int(count)),
             *(ctypes.c_void_p(struct.ctypes.data) for struct in structs),
             ctypes.c_uint64(threads or blocks * threads_of_block),
-        )
+        )  # fmt: skip
         assert np.all(memory[:start] == UNTOUCHED)
         assert np.all(memory[start + size :] == UNTOUCHED)
         return memory[start : start + size].view(f"u{item}")

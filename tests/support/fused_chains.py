@@ -36,6 +36,7 @@ DESCRIBED = [
     float_format("e1m2b20", (1, 2, 20), nan=NaNRule.NONE, inf=False),
     *CUSTOM_FORMATS[::8],
 ]
+LENGTHS = [*range(131), *range(1020, 1029), *range(1085, 1090), 2047, 2048, 2049, 2111, 2113]
 _TYPES = {"int": "i", "unsigned int": "I", "unsigned long long": "Q"}
 
 

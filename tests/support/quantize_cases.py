@@ -27,27 +27,22 @@ _SCALED_21 = f"int8 uint8 int16 uint16 int32 {_FLOAT8} uint4 int4"
 _FLOATS = "float float16 bfloat16"
 
 _QUANTIZE = {
-    10: ("float int32", "float", "int8 uint8"),
-    13: ("float int32", "float", "int8 uint8"),
-    19: (_SOURCES, None, f"int8 uint8 {_FLOAT8}"),
-    21: (_SOURCES, None, _CODES_21),
+    10: ("float int32", "float", "int8 uint8"), 13: ("float int32", "float", "int8 uint8"),
+    19: (_SOURCES, None, f"int8 uint8 {_FLOAT8}"), 21: (_SOURCES, None, _CODES_21),
     23: (_SOURCES, _SOURCES, f"{_CODES_21} float4e2m1"),
     24: (_SOURCES, f"{_SOURCES} float8e8m0", f"{_CODES_21} float4e2m1"),
     25: (_SOURCES, f"{_SOURCES} float8e8m0", f"{_CODES_21} float4e2m1 uint2 int2"),
     28: (_SOURCES, f"{_SOURCES} float8e8m0", f"{_CODES_21} float4e2m1 uint2 int2 float6e2m3 float6e3m2"),
-}
+}  # fmt: skip
 """Of each version: types of `x`, of the scale (None: that of `x`), and of the result."""
 
 _DEQUANTIZE = {
-    10: ("int8 uint8 int32", "float"),
-    13: ("int8 uint8 int32", "float"),
-    19: (f"int8 uint8 int32 {_FLOAT8}", _FLOATS),
-    21: (_SCALED_21, _FLOATS),
-    23: (f"{_SCALED_21} float4e2m1", _FLOATS),
+    10: ("int8 uint8 int32", "float"), 13: ("int8 uint8 int32", "float"), 19: (f"int8 uint8 int32 {_FLOAT8}", _FLOATS),
+    21: (_SCALED_21, _FLOATS), 23: (f"{_SCALED_21} float4e2m1", _FLOATS),
     24: (f"{_SCALED_21} float4e2m1", f"{_FLOATS} float8e8m0"),
     25: (f"{_SCALED_21} float4e2m1 uint2 int2", f"{_FLOATS} float8e8m0"),
     28: (f"{_SCALED_21} float4e2m1 uint2 int2 float6e2m3 float6e3m2", f"{_FLOATS} float8e8m0"),
-}
+}  # fmt: skip
 """Of each version: types of `x` and of the scale."""
 
 
@@ -229,3 +224,34 @@ def expect_dequantized(
     offset = None if zero_point is None else broadcast(array_values(zero_point, types.x), x.shape, axis, block)
     unsigned = np.asarray(x).view(types.x.code_dtype)
     return dequantized(unsigned, factor, offset, types.x, output_dtype=options.get("output_dtype") or types.scale)
+
+
+class Case(NamedTuple):
+    """The arrays of a call, and the codes of its result by the oracle."""
+
+    x: np.ndarray
+    scale: np.ndarray
+    zero_point: np.ndarray | None
+    expected: np.ndarray
+
+
+def quantize_case(
+    rng: np.random.Generator, types: Types, shape: tuple[int, ...], scale_shape: tuple[int, ...],
+    options: dict[str, Any], *, zero_point: bool = True,
+) -> Case:  # fmt: skip
+    """Draw a call of QuantizeLinear."""
+    scale = draw_scale(rng, types.scale, scale_shape)
+    factor = broadcast(array_values(scale, types.scale), shape, options.get("axis", 1), options.get("block_size", 0))
+    x = draw_x(rng, types.x, factor, types.y)
+    zero = draw_zero_point(rng, types.y, scale_shape) if zero_point else None
+    return Case(x, scale, zero, expect_quantized(x, scale, zero, types, options))
+
+
+def dequantize_case(
+    rng: np.random.Generator, types: Types, shape: tuple[int, ...], scale_shape: tuple[int, ...],
+    options: dict[str, Any], *, zero_point: bool = True,
+) -> Case:  # fmt: skip
+    """Draw a call of DequantizeLinear; codes of 32 bits have no zero point."""
+    scale, x = draw_scale(rng, types.scale, scale_shape), draw_codes(rng, types.x, shape)
+    zero = draw_zero_point(rng, types.x, scale_shape) if zero_point and types.x.bits < 32 else None
+    return Case(x, scale, zero, expect_dequantized(x, scale, zero, types, options))

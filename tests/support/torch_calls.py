@@ -40,32 +40,21 @@ def _int4(x: Any) -> Any:
     return lp.encode(x, "int4", packed=True)
 
 
+# Options, spellings and layouts beside the calls of test_torch_every_function.py.
 CALLS: dict[str, Callable[[Any], Any]] = {
-    "cast": lambda x: lp.cast(x, "float8_e4m3fn", saturate=False),
-    "cast to a dtype": lambda x: lp.cast(x, torch.bfloat16),
-    "cast to a row": lambda x: lp.cast(x, _ROW, opset=21),
+    "cast to a dtype": lambda x: lp.cast(x, torch.bfloat16), "cast to a row": lambda x: lp.cast(x, _ROW, opset=21),
     "cast to a number": lambda x: lp.cast(x, 22),
     "cast to powers": lambda x: lp.cast(x, "float8_e8m0fnu", round_mode="nearest"),
     "cast from codes": lambda x: lp.cast(lp.encode(x, "bfloat16"), "float16", source=torch.bfloat16),
-    "cast transposed": lambda x: lp.cast(x.t(), "float16"),
-    "cast slices": lambda x: lp.cast(x[:, ::2], "bool"),
-    "cast into": lambda x: lp.cast(x, "int8", out=torch.zeros(6, 8, dtype=torch.int8)),
-    "cast_like": lambda x: lp.cast_like(x, torch.zeros(1, dtype=torch.int16), saturate=True),
-    "bitcast": lambda x: lp.bitcast(x, "uint32"),
-    "bitcast narrow": lambda x: lp.bitcast(lp.encode(x, "float4_e2m1fn"), "int4", source="float4_e2m1fn"),
-    "encode": lambda x: lp.encode(x, "float16"),
+    "cast transposed": lambda x: lp.cast(x.t(), "float16"), "cast slices": lambda x: lp.cast(x[:, ::2], "bool"),
     "encode packed": lambda x: lp.encode(x[:, :7], "float6_e3m2fn", packed=True),
-    "pack": lambda x: lp.pack(lp.encode(x, "int2"), "int2"),
-    "unpack": lambda x: lp.unpack(_int4(x), "int4", (8, 6)),
     "decode": lambda x: lp.decode(lp.encode(x, "float16"), "float16", to="bfloat16"),
-    "decode packed": lambda x: lp.decode(_int4(x), "float4_e2m1fn", packed=True, shape=x.shape),
     "decode packed flat": lambda x: lp.decode(_int4(x), "uint4", packed=True, shape=47, to="int16"),
-    "quantize": lambda x: lp.quantize_linear(x, 0.3, _OFFSET, output_dtype="uint4"),
     "quantize per axis": lambda x: lp.quantize_linear(x, _SCALE, _ZERO, axis=-2, precision="float64"),
     "quantize per axis, one offset": lambda x: lp.quantize_linear(x, _SCALE, -3, axis=0, output_dtype="int4"),
     "quantize blocks": lambda x: lp.quantize_linear(
-        x, _POWERS, block_size=4, output_dtype="float4_e2m1fn", packed=True
-    , axis=1),
+        x, _POWERS, axis=1, block_size=4, output_dtype="float4_e2m1fn", packed=True
+    ),
     "quantize tiles": lambda x: lp.quantize_linear(
         x, _BLOCKS[:3], axis=(0, 1), block_size=(2, 4), output_dtype="float8_e4m3fn"
     ),
@@ -73,48 +62,31 @@ CALLS: dict[str, Callable[[Any], Any]] = {
         lp.encode(x, "bfloat16"), _BLOCKS[0, 0], source="bfloat16", output_dtype="float8_e5m2",
         saturate=False, out=torch.zeros(6, 8, dtype=torch.float8_e5m2),
     ),
-    "dequantize": lambda x: lp.dequantize_linear(lp.cast(x, "int8"), 0.3, _OFFSET),
     "dequantize per axis": lambda x: lp.dequantize_linear(
         lp.cast(x, "int8"), _SCALE, _ZERO, axis=0, output_dtype="float16"
     ),
-    "dequantize tiles": lambda x: lp.dequantize_linear(
-        lp.cast(x, "int8"), _BLOCKS[:3], axis=(0, 1), block_size=(2, 4)
-    ),
+    "dequantize tiles": lambda x: lp.dequantize_linear(lp.cast(x, "int8"), _BLOCKS[:3], axis=(0, 1), block_size=(2, 4)),
     "dequantize blocks": lambda x: lp.dequantize_linear(
         _int4(x), lp.encode(_BLOCKS, "float8_e8m0fnu"), 1, source="int4", scale_format="float8_e8m0fnu",
-        block_size=4, packed=True, shape=(6, 8), output_dtype="bfloat16",
-        axis=1,
+        block_size=4, packed=True, shape=(6, 8), output_dtype="bfloat16", axis=1,
     ),
-    "dynamic": lambda x: lp.dynamic_quantize_linear(x[1:]),
     "absmax": lambda x: lp.absmax_scale(x, "float8_e4m3fn"),
     "absmax per axis": lambda x: lp.absmax_scale(x, "int8", axis=-2, scale_format="bfloat16"),
     "absmax blocks": lambda x: lp.absmax_scale(
         x.t(), "float4_e2m1fn", axis=0, block_size=3, scale_format="float8_e8m0fnu", scale_rule="rceil"
     ),
     "absmax tiles": lambda x: lp.absmax_scale(x.double(), _ROW, axis=(1, -2), block_size=(3, 4)),
-    "minmax": lambda x: lp.minmax_scale(x, "uint8"),
     "minmax per axis": lambda x: lp.minmax_scale(x.bfloat16(), "int4", axis=1),
     "minmax blocks": lambda x: lp.minmax_scale(x, 21, axis=1, block_size=5),
-    "quantize by its absmax": lambda x: lp.quantize_linear(
-        x, lp.absmax_scale(x, "int8", axis=0), axis=0, output_dtype="int8"
-    ),
-    "mx": lambda x: lp.mx_quantize(x, block_size=4),
     "mx to int8": lambda x: lp.mx_quantize(x.half(), "int8", axis=0, block_size=64, specials="ignore"),
     "mx packed": lambda x: lp.mx_quantize(x[:, :7].t(), "float6_e3m2fn", scale_rule="even", packed=True),
     "mx swizzled": lambda x: lp.mx_quantize(x, "float8_e4m3fn", block_size=3, swizzled=True),
-    "mx stochastic": lambda x: lp.mx_quantize(x, rounding="stochastic", seed=2**64 - 3, random_bits=5, offset=9),
-    "mx into": lambda x: lp.mx_quantize(
-        x, out=(torch.zeros(6, 8, dtype=torch.uint8), torch.zeros(6, 1, dtype=torch.float8_e8m0fnu))
-    ),
-    "mx values": lambda x: lp.mx_dequantize(*lp.mx_quantize(x, block_size=4), source=23, block_size=4),
     "mx values of int8": lambda x: lp.mx_dequantize(*lp.mx_quantize(x, "int8"), output_dtype="bfloat16"),
     "mx values packed": lambda x: lp.mx_dequantize(
         *lp.mx_quantize(x, "float6_e2m3fn", axis=0, block_size=2, packed=True), source="float6_e2m3fn", axis=0,
         block_size=2, packed=True, shape=x.shape,
     ),
-    "nvfp4": lambda x: lp.nvfp4_quantize(x, block_size=4),
     "nvfp4 of a double": lambda x: lp.nvfp4_quantize(x.double(), axis=0, scale_rule="torchao", packed=True),
-    "nvfp4 by a number": lambda x: lp.nvfp4_quantize(x, global_scale=0.3, swizzled=True),
     "nvfp4 by a tensor": lambda x: lp.nvfp4_quantize(x, global_scale=_BLOCKS[:1, 0], specials="ignore"),
     "nvfp4 stochastic": lambda x: lp.nvfp4_quantize(x, global_scale=_BLOCKS[0, 0], rounding="stochastic_a", seed=5),
     "nvfp4 values": lambda x: lp.nvfp4_dequantize(*lp.nvfp4_quantize(x), output_dtype="float16"),
@@ -122,5 +94,4 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "nvfp4 values packed": lambda x: lp.nvfp4_dequantize(
         *lp.nvfp4_quantize(x, packed=True, swizzled=True), packed=True, shape=(6, 8), swizzled=True
     ),
-    "to_torch": lambda x: lp.to_torch(lp.encode(x, "int4"), "int4"),
 }  # fmt: skip

@@ -67,26 +67,18 @@ _U8, _F8 = torch.uint8, torch.float8_e4m3fn
 FUNCTIONS: dict[str, Row] = {
     "absmax_scale": Row(lambda x: lp.absmax_scale(x, "int8", axis=1)),
     "bitcast": Row(lambda x: (lp.bitcast(x, "uint32"), lp.bitcast(_codes(x), "int4", source="float4_e2m1fn"))),
-    "cast": Row(
-        lambda x: lp.cast(x, "float8_e4m3fn", saturate=False),
-        lambda x: lp.cast(x, "int8", out=torch.empty_like(x, dtype=torch.int8)),
-        lambda x: lp.cast(x, "bfloat16", **STOCHASTIC),
-    ),
-    "cast_like": Row(
-        lambda x: lp.cast_like(x, torch.zeros(1, dtype=torch.int16)),
-        lambda x: lp.cast_like(x, x.half(), out=torch.empty_like(x, dtype=torch.half)),
-        lambda x: lp.cast_like(x, x.half(), **STOCHASTIC),
-    ),
-    "decode": Row(
-        lambda x: lp.decode(_packed(x), "float4_e2m1fn", packed=True, shape=x.shape),
-        lambda x: lp.decode(_codes(x), "float4_e2m1fn", out=torch.empty_like(x)),
-    ),
+    "cast": Row(lambda x: lp.cast(x, "float8_e4m3fn", saturate=False),
+                lambda x: lp.cast(x, "int8", out=torch.empty_like(x, dtype=torch.int8)),
+                lambda x: lp.cast(x, "bfloat16", **STOCHASTIC)),
+    "cast_like": Row(lambda x: lp.cast_like(x, torch.zeros(1, dtype=torch.int16)),
+                     lambda x: lp.cast_like(x, x.half(), out=torch.empty_like(x, dtype=torch.half)),
+                     lambda x: lp.cast_like(x, x.half(), **STOCHASTIC)),
+    "decode": Row(lambda x: lp.decode(_packed(x), "float4_e2m1fn", packed=True, shape=x.shape),
+                  lambda x: lp.decode(_codes(x), "float4_e2m1fn", out=torch.empty_like(x))),
     "dequantize": Row(
-        lambda x: (
-            lp.dequantize(lp.quantize(x, "int4", block_size=4, packed=True)),
-            lp.quantize(x, "uint8", axis=0, zero_point=True).dequantize("float16"),
-            lp.dequantize(lp.quantize(x, "nvfp4", block_size=3)),
-        ),
+        lambda x: (lp.dequantize(lp.quantize(x, "int4", block_size=4, packed=True)),
+                   lp.quantize(x, "uint8", axis=0, zero_point=True).dequantize("float16"),
+                   lp.dequantize(lp.quantize(x, "nvfp4", block_size=3))),
         lambda x: lp.dequantize(lp.quantize(x, "mxfp8_e4m3", block_size=4), out=torch.empty_like(x)),
     ),
     "dequantize_linear": Row(
@@ -94,11 +86,9 @@ FUNCTIONS: dict[str, Row] = {
         lambda x: lp.dequantize_linear(lp.cast(x, "uint8"), 0.3, 7, out=torch.empty_like(x)),
     ),
     "dynamic_quantize_linear": Row(lambda x: lp.dynamic_quantize_linear(x.nan_to_num(1.0, 2.0, -3.0))),
-    "encode": Row(
-        lambda x: lp.encode(x, "float6_e3m2fn", packed=True),
-        lambda x: lp.encode(x, "float16", out=torch.empty_like(x, dtype=torch.uint16)),
-        lambda x: lp.encode(x, "float8_e5m2", **STOCHASTIC),
-    ),
+    "encode": Row(lambda x: lp.encode(x, "float6_e3m2fn", packed=True),
+                  lambda x: lp.encode(x, "float16", out=torch.empty_like(x, dtype=torch.uint16)),
+                  lambda x: lp.encode(x, "float8_e5m2", **STOCHASTIC)),
     "minmax_scale": Row(lambda x: lp.minmax_scale(x, "uint8", axis=1, block_size=3)),
     "mx_dequantize": Row(lambda x: lp.mx_dequantize(*_mx(x), source="float4_e2m1fn", block_size=4)),
     "mx_quantize": Row(
@@ -115,10 +105,8 @@ FUNCTIONS: dict[str, Row] = {
     "pack": Row(lambda x: lp.pack(_codes(x, "int2"), "int2")),
     "quantize": Row(
         lambda x: (
-            *lp.quantize(x, "int8", axis=1),
-            *lp.quantize(x, "mxfp4", block_size=4),
-            *lp.quantize(x, "nvfp4", block_size=4, packed=True),
-            *lp.quantize(x.double(), "float8_e4m3fn", axis=0),
+            *lp.quantize(x, "int8", axis=1), *lp.quantize(x, "mxfp4", block_size=4),
+            *lp.quantize(x, "nvfp4", block_size=4, packed=True), *lp.quantize(x.double(), "float8_e4m3fn", axis=0),
             *lp.quantize(x, "uint4", block_size=3, zero_point=True),
         ),
         lambda x: tuple(lp.quantize(x, "int8", out=torch.empty_like(x, dtype=torch.int8))),
@@ -131,7 +119,7 @@ FUNCTIONS: dict[str, Row] = {
     ),
     "to_torch": Row(lambda x: (lp.to_torch(_codes(x, "int4"), "int4"), lp.to_torch(lp.encode(x, "float16"), 10))),
     "unpack": Row(lambda x: lp.unpack(_packed(x), "float4_e2m1fn", x.shape)),
-}
+}  # fmt: skip
 RETURN_OTHERS = {"to_jax", "to_numpy", "stochastic_bits"}
 WITHOUT_ARRAYS = {
     "Format", "Quantized", "as_format", "build_info", "compare", "convert", "explain", "finfo", "float_format",
@@ -244,11 +232,16 @@ def test_compiled_together(backend: str) -> None:
 
 
 class Every(torch.nn.Module):
-    """All calls."""
+    """All calls, and quantized weights of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.tensor([0.5, 0.25, 2.0]))
+        self.register_buffer("codes", torch.arange(6, dtype=torch.uint8))
 
     def forward(self, x: Any) -> Any:
-        """Return the results of all calls."""
-        return every_call(x)
+        how: dict[str, Any] = {"source": "int4", "packed": True, "shape": (3, 4), "axis": 0}
+        return [*every_call(x), lp.dequantize_linear(self.codes, self.scale, **how)]
 
 
 @pytest.mark.slow
@@ -256,17 +249,16 @@ class Every(torch.nn.Module):
 @pytest.mark.parametrize("strict", [True, False])
 def test_exported(strict: bool, tmp_path: Path) -> None:
     shapes = ({0: torch.export.Dim("rows", min=2)},)
-    program = torch.export.export(Every(), (sample(0),), dynamic_shapes=shapes, strict=strict)
-    assert (dict(program.state_dict), dict(program.constants)) == ({}, {})
+    model = Every()
+    program = torch.export.export(model, (sample(0),), dynamic_shapes=shapes, strict=strict)
+    assert (set(program.state_dict), dict(program.constants)) == ({"scale", "codes"}, {})
     torch.export.save(program, tmp_path / "every.pt2")
     for found in (program, program.run_decompositions(), torch.export.load(tmp_path / "every.pt2")):
         for x in (sample(1), sample(2)[:5]):
-            assert bits(found.module()(x)) == bits(every_call(x))
+            assert bits(found.module()(x)) == bits(model(x))
 
 
 # ---- batches
-
-
 def _stacked(results: list[Any], dim: int) -> Any:
     if not isinstance(results[0], tuple):
         return torch.stack(results, dim)
@@ -296,8 +288,6 @@ def test_batches_that_come_out_last() -> None:
 
 
 # ---- what returns a NumPy array, of which no graph is made
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # torch's own parts
 def test_to_numpy_is_called_between_graphs() -> None:
@@ -345,8 +335,6 @@ def test_random_numbers_of_a_compiled_function() -> None:
 
 
 # ---- arguments that change from call to call: formats, however they are named, numbers, axes
-
-
 def _formats() -> list[list[Any]]:
     class Numbers(enum.IntEnum):
         FLOAT8 = 17
@@ -355,12 +343,9 @@ def _formats() -> list[list[Any]]:
 
     names = ["float8_e4m3fn", "float16", "int4"]
     return [
-        names,
-        [17, 10, 22],
-        list(Numbers),
-        [lp.formats[name] for name in names],
+        names, [17, 10, 22], list(Numbers), [lp.formats[name] for name in names],
         [torch.float8_e4m3fn, torch.half, torch.int8],
-    ]
+    ]  # fmt: skip
 
 
 by_formats = pytest.mark.parametrize("formats", _formats(), ids=["names", "numbers", "IntEnum", "Format", "dtypes"])

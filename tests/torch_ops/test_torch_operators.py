@@ -6,7 +6,6 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,8 +32,6 @@ def _compiled_afresh() -> Iterator[None]:
 
 
 # ---- one graph, the same bits
-
-
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", CALLS)
 def test_compiled(name: str) -> None:
@@ -99,46 +96,7 @@ def test_shapes_and_numbers_may_change(backend: str) -> None:
             assert bits(compiled(x, scale, zero_point, block)) == bits(call(x, scale, zero_point, block))
 
 
-class Quantized(torch.nn.Module):
-    """A linear layer with quantized weights."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.scale = torch.nn.Parameter(torch.tensor([0.5, 0.25, 2.0]))
-        self.register_buffer("codes", torch.arange(6, dtype=torch.uint8))
-
-    def forward(self, x: Any) -> Any:
-        weight = lp.dequantize_linear(self.codes, self.scale, source="int4", packed=True, shape=(3, 4), axis=0)
-        return lp.cast(x, "float8_e5m2"), x @ weight.T
-
-
-@pytest.mark.filterwarnings("default")  # torch's own parts
-@pytest.mark.parametrize("strict", [True, False])
-def test_exported(strict: bool, tmp_path: Path) -> None:
-    model, x = Quantized(), torch.randn(5, 4)
-    shapes = ({0: torch.export.Dim("rows")},)
-    program = torch.export.export(model, (torch.randn(3, 4),), dynamic_shapes=shapes, strict=strict)
-    targets = {str(node.target) for node in program.graph.nodes}
-    assert {"lowprec.cast.default", "lowprec.dequantize_linear.default"} <= targets
-    torch.export.save(program, tmp_path / "program.pt2")
-    torch.save(x, tmp_path / "x.pt")
-    for found in (program, program.run_decompositions(), torch.export.load(tmp_path / "program.pt2")):
-        assert bits(found.module()(x)) == bits([y.detach() for y in model(x)])
-    if not strict:  # the file is read back alike
-        return
-    code = f"""
-import torch
-import lowprec.torch_ops
-program = torch.export.load({str(tmp_path / "program.pt2")!r})
-print(program.module()(torch.load({str(tmp_path / "x.pt")!r}))[0].view(torch.uint8).tolist())
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{model(x)[0].view(torch.uint8).tolist()}\n"
-
-
 # ---- the operators themselves
-
-
 def test_operators_take_meta_tensors() -> None:
     x = torch.empty(3, 5, device="meta")
     packed = OPERATORS.encode(x, "float6_e2m3fn", packed=True)
@@ -147,28 +105,25 @@ def test_operators_take_meta_tensors() -> None:
     assert (values.device.type, values.dtype, values.shape) == ("meta", torch.float16, (3, 5))
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda x: lp.cast(x, "fp8"), "`to` must be a format; got 'fp8' .did you mean float8_e4m3fn or float8_e5m2"),
-        (lambda x: lp.cast(x, "string"), "`x` must be a NumPy array to become text"),
-        (lambda x: lp.cast(x, "float16", source="float16"), "`x` must hold codes of `source` float16"),
-        (lambda x: lp.cast_like(x, x, opset=14), "`opset` must be from 15 to 28 for CastLike; got 14"),
-        (lambda x: lp.bitcast(x, "int16"), "`to` must be 32 bits wide, as float32 is; got int16 of 16"),
-        (lambda x: lp.encode(x, "int8", packed=True), "`to` must be a 2-, 4- or 6-bit format"),
-        (lambda x: lp.decode(x.to(torch.uint8), "int4", packed=True), "`shape` must be the number of elements"),
-        (lambda x: lp.decode(x.to(torch.uint8), "int4", shape=(6, 8)), "`shape` must be None unless"),
-        (lambda x: lp.quantize_linear(x, x[:2], output_dtype="uint8"), "`scale` must have for each axis of `x`"),
-        (lambda x: lp.quantize_linear(x, x[0], output_dtype="uint8"), "`axis` must be the axis of `x` along which"),
-        (lambda x: lp.quantize_linear(x, 1.0), "`output_dtype` must be the format of the result"),
-        (lambda x: lp.quantize_linear(x, None, output_dtype="uint8"), "`scale` must be a torch tensor.*; got NoneType"),
-        (lambda x: lp.quantize_linear(x, 1.0, "0"), "`zero_point` must be a torch tensor.*; got str"),
-        (lambda x: lp.quantize_linear(x, 1.0, output_dtype="float64"), "`output_dtype` must be a type that"),
-        (lambda x: lp.cast(x, "int8", out=x), "`out` must have shape .* and dtype torch.int8; got .*float32"),
-        (lambda x: lp.cast(x, "int8", out=3), "`out` must be a torch tensor, as `x` is; got int"),
-        (lambda x: lp.to_numpy(x), "`x` must be an array that torch does not trace"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda x: lp.cast(x, "fp8"), "`to` must be a format; got 'fp8' .did you mean float8_e4m3fn or float8_e5m2"),
+    (lambda x: lp.cast(x, "string"), "`x` must be a NumPy array to become text"),
+    (lambda x: lp.cast(x, "float16", source="float16"), "`x` must hold codes of `source` float16"),
+    (lambda x: lp.cast_like(x, x, opset=14), "`opset` must be from 15 to 28 for CastLike; got 14"),
+    (lambda x: lp.bitcast(x, "int16"), "`to` must be 32 bits wide, as float32 is; got int16 of 16"),
+    (lambda x: lp.encode(x, "int8", packed=True), "`to` must be a 2-, 4- or 6-bit format"),
+    (lambda x: lp.decode(x.to(torch.uint8), "int4", packed=True), "`shape` must be the number of elements"),
+    (lambda x: lp.decode(x.to(torch.uint8), "int4", shape=(6, 8)), "`shape` must be None unless"),
+    (lambda x: lp.quantize_linear(x, x[:2], output_dtype="uint8"), "`scale` must have for each axis of `x`"),
+    (lambda x: lp.quantize_linear(x, x[0], output_dtype="uint8"), "`axis` must be the axis of `x` along which"),
+    (lambda x: lp.quantize_linear(x, 1.0), "`output_dtype` must be the format of the result"),
+    (lambda x: lp.quantize_linear(x, None, output_dtype="uint8"), "`scale` must be a torch tensor.*; got NoneType"),
+    (lambda x: lp.quantize_linear(x, 1.0, "0"), "`zero_point` must be a torch tensor.*; got str"),
+    (lambda x: lp.quantize_linear(x, 1.0, output_dtype="float64"), "`output_dtype` must be a type that"),
+    (lambda x: lp.cast(x, "int8", out=x), "`out` must have shape .* and dtype torch.int8; got .*float32"),
+    (lambda x: lp.cast(x, "int8", out=3), "`out` must be a torch tensor, as `x` is; got int"),
+    (lambda x: lp.to_numpy(x), "`x` must be an array that torch does not trace"),
+])  # fmt: skip
 def test_errors_of_traced_calls(call: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         make_fx(call, tracing_mode="fake")(sample())
@@ -181,8 +136,6 @@ def test_formats_without_a_name_are_refused_where_torch_traces() -> None:
 
 
 # ---- autograd
-
-
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 def test_gradients_do_not_pass_and_nothing_raises() -> None:
     x = sample(1)[1:]
@@ -252,14 +205,11 @@ def test_out_in_views() -> None:
     assert lp.cast(x[:-1], "float32", out=x[1:]).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
-@pytest.mark.parametrize(
-    ("out", "message"),
-    [
-        (torch.eye(2).to_sparse(), "`out` must be a dense torch tensor with data; got one that is torch.sparse_coo"),
-        (torch.empty(2, 2, device="meta"), "`out` must be a dense .* on meta"),
-        (torch._efficientzerotensor((2, 2)), "`out` must be a dense .*without memory of its own"),
-    ],
-)
+@pytest.mark.parametrize(("out", "message"), [
+    (torch.eye(2).to_sparse(), "`out` must be a dense torch tensor with data; got one that is torch.sparse_coo"),
+    (torch.empty(2, 2, device="meta"), "`out` must be a dense .* on meta"),
+    (torch._efficientzerotensor((2, 2)), "`out` must be a dense .*without memory of its own"),
+])  # fmt: skip
 def test_out_that_cannot_be_written(out: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         lp.cast(torch.eye(2), "float32", out=out)

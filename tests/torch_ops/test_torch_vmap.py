@@ -136,8 +136,6 @@ def test_old_opsets(opset: int) -> None:
 
 
 # ---- packed codes: every element of the batch is packed by itself
-
-
 @pytest.mark.parametrize("fmt", ["int2", "uint4", "float4_e2m1fn", "float6_e2m3fn"])
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 7, 8])
 def test_packed_rows(fmt: str, n: int) -> None:
@@ -190,20 +188,17 @@ def to_uint8(x: Any, scale: Any, **options: Any) -> Any:
     return lp.quantize_linear(x, scale, output_dtype="uint8", **options)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda x: to_uint8(x, torch.ones(3)), r"`scale` must have one element, shape \(4,\) for axis 0"),
-        (lambda x: to_uint8(x, 1.0, axis=1), None),
-        (lambda x: to_uint8(x, 1.0, axis=2), "`axis` must be from -1 to 0 for `x` of 1 dimensions; got 2"),
-        (lambda x: lp.quantize_linear(x, torch.ones(4), torch.zeros(2, dtype=torch.uint8)), "`zero_point` must have"),
-        (lambda x: lp.unpack(lp.cast(x, "uint8"), "int4", 9), "packed codes must be 1-D uint8 of 5 bytes for shape"),
-        (lambda x: lp.decode(lp.cast(x, "uint8"), "int4", shape=9), "`shape` must be None"),
-        (lambda x: lp.decode(lp.cast(x, "uint8"), "int4", packed=True), "`shape` must be"),
-        (lambda x: lp.encode(x, "int8", packed=True), "`to` must be a 2-, 4- or 6-bit format"),
-        (lambda x: to_uint8(x, 1.0, packed=True), "`output_dtype` must be a 2-, 4- or 6-bit format"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda x: to_uint8(x, torch.ones(3)), r"`scale` must have one element, shape \(4,\) for axis 0"),
+    (lambda x: to_uint8(x, 1.0, axis=1), None),
+    (lambda x: to_uint8(x, 1.0, axis=2), "`axis` must be from -1 to 0 for `x` of 1 dimensions; got 2"),
+    (lambda x: lp.quantize_linear(x, torch.ones(4), torch.zeros(2, dtype=torch.uint8)), "`zero_point` must have"),
+    (lambda x: lp.unpack(lp.cast(x, "uint8"), "int4", 9), "packed codes must be 1-D uint8 of 5 bytes for shape"),
+    (lambda x: lp.decode(lp.cast(x, "uint8"), "int4", shape=9), "`shape` must be None"),
+    (lambda x: lp.decode(lp.cast(x, "uint8"), "int4", packed=True), "`shape` must be"),
+    (lambda x: lp.encode(x, "int8", packed=True), "`to` must be a 2-, 4- or 6-bit format"),
+    (lambda x: to_uint8(x, 1.0, packed=True), "`output_dtype` must be a 2-, 4- or 6-bit format"),
+])  # fmt: skip
 def test_errors_name_the_shapes_within_the_batch(call: Any, message: str | None) -> None:
     x = _values(SIZE, 4)
     if message is None:

@@ -31,16 +31,13 @@ class Program(torch.nn.Module):
         codes = lp.quantize_linear(x, scale, 3, axis=0, output_dtype="int4", packed=True)
         rules: dict[str, Any] = {"rounding": "stochastic", "seed": 2**64 - 5, "random_bits": 7, "offset": 11}
         return (
-            lp.cast(x, "float8_e4m3fn", saturate=False),
-            lp.cast(x, "float8_e5m2", **rules),
-            torch.ops.lowprec.bitcast(lp.cast(x, "int8"), "uint8"),
-            lp.encode(x, "float6_e2m3fn", packed=True),
-            lp.decode(lp.encode(x, "float16"), "float16", to="bfloat16"),
-            codes,
+            lp.cast(x, "float8_e4m3fn", saturate=False), lp.cast(x, "float8_e5m2", **rules),
+            torch.ops.lowprec.bitcast(lp.cast(x, "int8"), "uint8"), lp.encode(x, "float6_e2m3fn", packed=True),
+            lp.decode(lp.encode(x, "float16"), "float16", to="bfloat16"), codes,
             lp.dequantize_linear(codes, scale, -2, source="int4", packed=True, shape=(4, 8), axis=0),
             lp.quantize_linear(x, 0.3, output_dtype="float8_e4m3fnuz", **rules),
             *lp.dynamic_quantize_linear(x.nan_to_num(1.0)),
-        )
+        )  # fmt: skip
 
 
 def values() -> Any:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import types
 from collections.abc import Iterator
 from typing import Any
 
-import array_api_compat
-import array_api_compat.numpy
 import numpy as np
 import pytest
+from support.array_libraries import LIBRARIES
+from support.bits import bits_of
 from support.compare import assert_same
 
 from lowprec import reference
@@ -26,43 +27,22 @@ strict = pytest.importorskip("array_api_strict")
 NARROW = [row for row in NUMERIC if row.bits <= 16]
 WIDE = [row for row in NUMERIC if row.bits > 16]
 SUB_BYTE = [row for row in NUMERIC if row.bits < 8]
-LIBRARIES = ("numpy", "array_api_strict", "torch")
 
 
-@pytest.fixture(params=LIBRARIES)
+@pytest.fixture(params=["numpy", "strict", "torch"])
 def library(request: pytest.FixtureRequest) -> Iterator[str]:
     """Give the name of each library, with the strict one held to array API 2023.12."""
-    pytest.importorskip(request.param)
     with strict.ArrayAPIStrictFlags(api_version="2023.12"), np.errstate(all="raise"):
         yield request.param
 
 
 def namespace(library: str) -> Any:
-    if library == "array_api_strict":
-        return strict
-    return array_api_compat.numpy if library == "numpy" else pytest.importorskip("array_api_compat.torch")
+    return strict if library == "strict" else importlib.import_module(f"array_api_compat.{library}")
 
 
 def put(codes: np.ndarray, fmt: Format, library: str, *, as_codes: bool) -> Any:
     """Return unsigned codes as the library holds the format."""
-    held = codes if as_codes else codes.view(fmt.dtype)
-    if library == "array_api_strict":
-        return strict.asarray(held)
-    if library == "numpy":
-        return held
-    torch = pytest.importorskip("torch")
-    signed = torch.from_numpy(codes.view(f"i{codes.dtype.itemsize}").copy())
-    name = fmt.code_dtype.name if as_codes else fmt.name
-    return signed.view(getattr(torch, name))
-
-
-def get(x: Any, library: str) -> np.ndarray:
-    """Return what the array holds as unsigned codes."""
-    if library == "torch":
-        torch = pytest.importorskip("torch")
-        x = x.view(getattr(torch, f"int{8 * x.element_size()}")).numpy()
-    held = np.asarray(x)
-    return held.view(f"u{held.dtype.itemsize}")
+    return LIBRARIES[library]().wrap(codes if as_codes else codes.view(fmt.dtype))
 
 
 def storage_dtypes(fmt: Format, library: str) -> list[bool]:
@@ -110,7 +90,7 @@ def check(codes: np.ndarray, values: np.ndarray, source: Format, target: Format,
         plan = make_plan(source, target, cast_rules(source, target, **how))
         for as_codes in storage_dtypes(source, library):
             x = put(codes, source, library, as_codes=as_codes)
-            found = get(array_api.cast_array(x, plan, namespace(library)), library)
+            found = bits_of(array_api.cast_array(x, plan, namespace(library)))
             assert_same(found, wanted, f"{source.name} -> {target.name} {how}", codes)
 
 
@@ -152,13 +132,13 @@ def test_upper_bits_of_sub_byte_codes_are_not_read(library: str, fmt: Format) ->
     for target in NUMERIC:
         plan = make_plan(fmt, target, cast_rules(fmt, target))
         dirty, clean = (
-            get(array_api.cast_array(put(c, fmt, library, as_codes=True), plan, namespace(library)), library)
+            bits_of(array_api.cast_array(put(c, fmt, library, as_codes=True), plan, namespace(library)))
             for c in (codes, masked)
         )
         np.testing.assert_array_equal(dirty, clean)
     plan = make_plan(fmt, fmt, cast_rules(fmt, fmt))
     copied = array_api.cast_array(put(codes, fmt, library, as_codes=True), plan, namespace(library))
-    np.testing.assert_array_equal(get(copied, library), masked)
+    np.testing.assert_array_equal(bits_of(copied), masked)
 
 
 @pytest.mark.parametrize("source", ["int8", "float32", "int4"])
@@ -171,7 +151,7 @@ def test_extended_results_are_values(library: str, source: str, target: str) -> 
     )
     x = put(codes, row, library, as_codes=row.bits < 8)
     plan = make_plan(row, goal, cast_rules(row, goal))
-    found = get(array_api.cast_array(x, plan, namespace(library), extend=True), library).view(np.int8)
+    found = bits_of(array_api.cast_array(x, plan, namespace(library), extend=True)).view(np.int8)
     half = 1 << (goal.bits - 1)
     wanted = (numbers + half) % (2 * half) - half if goal.signed else numbers % (2 * half)
     np.testing.assert_array_equal(found, wanted)
@@ -201,8 +181,8 @@ def test_shapes_and_strides(library: str, source: str, target: Format, shape: tu
     flat = put(codes.T.reshape(-1).copy(), row, library, as_codes=row.bits < 8)
     found = array_api.cast_array(x, plan, xp)
     assert tuple(found.shape) == shape[::-1]
-    wanted = get(array_api.cast_array(flat, plan, xp), library)
-    np.testing.assert_array_equal(get(xp.reshape(found, (-1,)), library), wanted)
+    wanted = bits_of(array_api.cast_array(flat, plan, xp))
+    np.testing.assert_array_equal(bits_of(xp.reshape(found, (-1,))), wanted)
 
 
 @pytest.mark.parametrize("fmt", WIDE, ids=lambda row: row.name)
@@ -212,9 +192,9 @@ def test_a_copy_keeps_payloads_and_is_a_copy(library: str, fmt: Format) -> None:
     )
     x = put(codes.copy(), fmt, library, as_codes=False)
     found = array_api.cast_array(x, make_plan(fmt, fmt, cast_rules(fmt, fmt)), namespace(library))
-    np.testing.assert_array_equal(get(found, library), codes)
+    np.testing.assert_array_equal(bits_of(found), codes)
     found[0] = 1
-    assert get(x, library)[0] == 0
+    assert bits_of(x)[0] == 0
 
 
 @pytest.mark.parametrize("target", NUMERIC, ids=lambda row: row.name)

@@ -8,11 +8,12 @@ from typing import Any
 import array_api_compat.numpy
 import numpy as np
 import pytest
+from support.bits import bits_of
 from support.compare import assert_same
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.backends import array_api, backend_choice
+from lowprec.backends import array_api
 from lowprec.backends.array_api import rounding as array_api_rounding
 from lowprec.backends.array_api.cast import Library
 from lowprec.plans.cast_plan import make_plan
@@ -53,12 +54,6 @@ def held(codes: np.ndarray, fmt: Format, xp: Any) -> Any:
     return xp.asarray(values.copy())
 
 
-def unsigned(x: Any) -> np.ndarray:
-    """Return the bits of a result."""
-    found = np.asarray(x if str(x.dtype) != "torch.float8_e5m2" else x.view(x.new_empty(0).byte().dtype))
-    return found.view(f"u{found.dtype.itemsize}")
-
-
 def plan_of(source: Format, target: Format, rounding: Rounding) -> Plan:
     return Plan(Method.ROUND, source, target, rounding=rounding, limits=limits_of(target, rounding))
 
@@ -66,9 +61,7 @@ def plan_of(source: Format, target: Format, rounding: Rounding) -> Plan:
 def check(codes: np.ndarray, source: Format, target: Format, rounding: Rounding, xp: Any) -> None:
     """Compare the conversion of an array of codes with the oracle."""
     stream = STREAM if rounding.random_bits else None
-    found = unsigned(
-        array_api.cast_array(held(codes, source, xp), plan_of(source, target, rounding), xp, stream=stream)
-    )
+    found = bits_of(array_api.cast_array(held(codes, source, xp), plan_of(source, target, rounding), xp, stream=stream))
     wanted = expected_rounded(codes, source, target, rounding, *(stream or ()))
     assert_same(found, wanted, f"{source.name} -> {target.name} {rounding}", codes)
 
@@ -94,10 +87,8 @@ def test_every_code_of_narrow_sources(library: Any, name: str) -> None:
 def edges(target: Format, rng: np.random.Generator) -> np.ndarray:
     """Return float64 numbers at, between and beside values of a format, beyond both ends, and special ones."""
     codes = {
-        *range(4),
-        *range(max(target.max_code - 3, 0), target.max_code),
-        *rng.integers(0, target.max_code, 20).tolist(),
-    }
+        *range(4), *range(max(target.max_code - 3, 0), target.max_code), *rng.integers(0, target.max_code, 20).tolist(),
+    }  # fmt: skip
     lower = np.array([target.magnitude(code) for code in sorted(codes)])
     gap = np.array([target.magnitude(code + 1) for code in sorted(codes)]) - lower
     places = np.array([0, 0.5, 0.25, 1 / 3, 2.0**-17, 2.0**-33, 1 - 2.0**-20])
@@ -192,35 +183,8 @@ def test_described_targets_by_the_rules_of_onnx(target: Format, saturate: bool) 
 )
 def test_random_numbers(library: Any, seed: int, offset: int, bits: int) -> None:
     # `random_word` takes places below 2**63 only, so that the last of a stream are counted from its words.
-    found = array_api_rounding.random_numbers(Stream(seed, offset), bits, (2, 1), Library(library, device(library)))
+    found = array_api_rounding.random_numbers(
+        Stream(seed, offset), bits, (2, 1), Library(library, array_api_compat.device(library.asarray(0)))
+    )
     wanted = [random_word(seed, min(offset + n, 2**63 - 1), bits) for n in range(2)]
     assert np.asarray(found).reshape(-1).tolist()[: 2**63 - offset] == wanted[: 2**63 - offset]
-
-
-def device(xp: Any) -> Any:
-    return array_api_compat.device(xp.asarray(0))
-
-
-def test_jobs_of_every_shape(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Public calls that the array-API back end carries out give what the compiled loops give."""
-    x = np.random.default_rng(1).normal(0, 3, (6, 5, 4)).astype(np.float32)
-    scale = np.linspace(0.5, 2, 5).astype(np.float32)
-    how = {"rounding": "stochastic_c", "seed": 2**63, "random_bits": 9, "offset": 3}
-
-    def calls(x: Any, scale: Any, turned: Any) -> list[Any]:
-        return [
-            lp.encode(x, "float4_e2m1fn", packed=True, **how),
-            lp.encode(turned, "binary8p4se", **how),
-            lp.quantize_linear(x, scale, axis=1, output_dtype="float4_e2m1fn", packed=True, **how),
-            lp.quantize_linear(x, scale, axis=1, output_dtype="float6_e2m3fn", packed=True, rounding="to_odd"),
-            lp.quantize_linear(x, scale, axis=1, output_dtype="float8_e5m2", nan="zero", overflow="ovf_inf"),
-        ]
-
-    wanted = calls(x, scale, x.transpose(2, 0, 1))
-    monkeypatch.setattr(backend_choice, "AT_ONCE", ("array_api",))
-    monkeypatch.setattr(backend_choice, "BACKENDS", ("array_api",))
-    with strict.ArrayAPIStrictFlags(api_version="2024.12"):  # packing asks for bitwise_and with a Python integer
-        y = library.asarray(x.copy())
-        found = calls(y, library.asarray(scale.copy()), library.permute_dims(y, (2, 0, 1)))
-    for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_array_equal(unsigned(one), unsigned(other))

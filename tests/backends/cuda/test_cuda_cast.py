@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.bits import packed_bytes
 from support.cast_cases import NARROW, expected_codes, options_for
 from support.compare import compare
 from support.cuda_on_cpu import CpuBuild
@@ -83,12 +84,6 @@ def test_a_copy_keeps_every_bit(cast_kernels: CpuBuild, fmt: Format) -> None:
     assert np.array_equal(cast_kernels(codes, make_program(copy_plan(fmt)), codes.size), codes)
 
 
-def _packed(codes: np.ndarray, fmt: Format) -> bytes:
-    """Return ONNX's packed order as one long number, the first code lowest."""
-    number = sum(int(code) << fmt.bits * index for index, code in enumerate(codes))
-    return number.to_bytes((fmt.bits * codes.size + 7) // 8, "little")
-
-
 @pytest.mark.parametrize("offset", [0, 1, 2, 4])
 @pytest.mark.parametrize("fmt", PACKABLE, **BY_NAME)
 def test_packing(cast_kernels: CpuBuild, fmt: Format, offset: int) -> None:
@@ -96,7 +91,7 @@ def test_packing(cast_kernels: CpuBuild, fmt: Format, offset: int) -> None:
     for n in COUNTS:
         codes = _random(fmt, n)
         packed = cast_kernels(codes, make_program(plan, packed=True), n, offset=offset)
-        assert packed.tobytes() == _packed(codes, fmt)
+        assert np.array_equal(packed, packed_bytes(codes, fmt.bits))
         assert np.array_equal(cast_kernels(packed, make_program(plan, unpacked=True), n, offset=offset), codes)
         both = make_program(plan, packed=True, unpacked=True)
         assert np.array_equal(cast_kernels(packed, both, n, offset=offset), packed)
@@ -108,10 +103,13 @@ def test_one_packed_end(cast_kernels: CpuBuild, packable: Format) -> None:
         codes = _random(fmt, 259)
         plan = make_plan(fmt, packable, cast_rules(fmt, packable))
         unpacked = cast_kernels(codes, make_program(plan), codes.size)
-        assert cast_kernels(codes, make_program(plan, packed=True), codes.size).tobytes() == _packed(unpacked, packable)
+        assert (
+            cast_kernels(codes, make_program(plan, packed=True), codes.size).tobytes()
+            == packed_bytes(unpacked, packable.bits).tobytes()
+        )
         codes = _random(packable, 259)
         plan = make_plan(packable, fmt, cast_rules(packable, fmt))
-        there = np.frombuffer(_packed(codes, packable), np.uint8)
+        there = packed_bytes(codes, packable.bits)
         expected = cast_kernels(codes, make_program(plan), codes.size)
         assert np.array_equal(cast_kernels(there, make_program(plan, unpacked=True), codes.size), expected)
 

@@ -140,18 +140,10 @@ def test_packing_is_a_matter_of_the_ends() -> None:
     assert "source_bits = 4, target_bits = 6;\n    static constexpr int vector_length = 16;" in text
 
 
-@pytest.mark.parametrize(
-    "view",
-    [
-        lambda x: x,
-        lambda x: x.transpose(2, 0, 1),
-        lambda x: x.transpose(1, 2, 0)[None, :, None],
-        lambda x: x[1],
-        lambda x: x[1, 2, 3],
-        lambda x: x[:1].transpose(2, 1, 0),
-        lambda x: np.asfortranarray(x),
-    ],
-)
+@pytest.mark.parametrize("view", [
+    lambda x: x, lambda x: x.transpose(2, 0, 1), lambda x: x.transpose(1, 2, 0)[None, :, None], lambda x: x[1],
+    lambda x: x[1, 2, 3], lambda x: x[:1].transpose(2, 1, 0), lambda x: np.asfortranarray(x),
+])  # fmt: skip
 def test_order_of_dense_memory(view: object) -> None:
     x = np.arange(24, dtype=np.uint16).reshape(2, 3, 4)
     array = view(np.concatenate([x, x]))
@@ -161,16 +153,10 @@ def test_order_of_dense_memory(view: object) -> None:
     assert array.transpose(axes).flags.c_contiguous
 
 
-@pytest.mark.parametrize(
-    "view",
-    [
-        lambda x: x[:, ::2],
-        lambda x: x[..., 1:],
-        lambda x: x[::-1],
-        lambda x: np.broadcast_to(x[0], (5, 3, 4)),
-        lambda x: np.lib.stride_tricks.sliding_window_view(x[0, 0], 2),
-    ],
-)
+@pytest.mark.parametrize("view", [
+    lambda x: x[:, ::2], lambda x: x[..., 1:], lambda x: x[::-1], lambda x: np.broadcast_to(x[0], (5, 3, 4)),
+    lambda x: np.lib.stride_tricks.sliding_window_view(x[0, 0], 2),
+])  # fmt: skip
 def test_memory_with_gaps_or_overlaps_has_no_order(view: object) -> None:
     array = view(np.arange(24, dtype=np.uint16).reshape(2, 3, 4))
     assert cuda.memory_order(array.shape, array.strides, array.itemsize) is None

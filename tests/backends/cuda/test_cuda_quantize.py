@@ -12,6 +12,7 @@ from support.cuda_on_cpu import CpuBuild
 from support.quantize_cases import (
     PRECISIONS,
     Types,
+    dequantize_case,
     draw_codes,
     draw_scale,
     draw_x,
@@ -20,6 +21,7 @@ from support.quantize_cases import (
     expect_quantized,
     generator,
     granularities,
+    quantize_case,
     type_table,
 )
 
@@ -27,7 +29,7 @@ from lowprec.backends.kernels_of_plan import make_program
 from lowprec.plans.plan import Plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.plans.scale_shapes import granularity_of
-from lowprec.reference.whole_arrays import array_values, broadcast, rounded
+from lowprec.reference.whole_arrays import array_values, rounded
 from lowprec.spec.formats import Format, as_format
 
 pytestmark = pytest.mark.slow
@@ -42,13 +44,9 @@ SHAPES = [(), (1,), (7,), (40,), (3, 5), (2, 3, 17), (4, 33, 2), (2, 3, 4, 5)]
 
 
 def _run(
-    quantize_kernels: CpuBuild,
-    plan: Plan,
-    x: np.ndarray,
-    operands: tuple[np.ndarray, Format, np.ndarray | None, Format],
-    options: dict[str, Any],
-    **ends: bool,
-) -> np.ndarray:
+    quantize_kernels: CpuBuild, plan: Plan, x: np.ndarray,
+    operands: tuple[np.ndarray, Format, np.ndarray | None, Format], options: dict[str, Any], **ends: bool,
+) -> np.ndarray:  # fmt: skip
     """Return the flat codes that the kernel of a plan gives; scales and zero points are brought to their types here."""
     scale, scale_format, zero_point, code = operands
     scaling = plan.scaling
@@ -68,13 +66,9 @@ def _run(
 
 
 def _quantize(
-    quantize_kernels: CpuBuild,
-    x: np.ndarray,
-    scale: np.ndarray,
-    zero_point: np.ndarray | None,
-    types: Types,
+    quantize_kernels: CpuBuild, x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray | None, types: Types,
     options: dict[str, Any],
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     zero, output = (types.y, None) if zero_point is not None else (None, types.y)
     rules = {name: options[name] for name in ("precision", "saturate") if name in options}
     plan = quantize_plan(types.x, types.scale, zero, QuantizeOptions(output_dtype=output, **rules))
@@ -82,13 +76,9 @@ def _quantize(
 
 
 def _dequantize(
-    quantize_kernels: CpuBuild,
-    x: np.ndarray,
-    scale: np.ndarray,
-    zero_point: np.ndarray | None,
-    types: Types,
+    quantize_kernels: CpuBuild, x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray | None, types: Types,
     options: dict[str, Any],
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     zero = None if zero_point is None else types.x
     plan = dequantize_plan(types.x, types.scale, zero, QuantizeOptions(output_dtype=options.get("output_dtype")))
     return _run(quantize_kernels, plan, x, (scale, types.scale, zero_point, types.x), options).reshape(x.shape)
@@ -136,15 +126,11 @@ def test_every_granularity(quantize_kernels: CpuBuild, y: str, shape: tuple[int,
     there, back = Types(FLOAT32, FLOAT32, fmt), Types(fmt, FLOAT32, FLOAT32)
     for scale_shape, options in granularities(shape, 28):
         rng = generator(y, shape, scale_shape, options)
-        scale, zero_point = draw_scale(rng, FLOAT32, scale_shape), draw_zero_point(rng, fmt, scale_shape)
-        factor = broadcast(array_values(scale, FLOAT32), shape, options.get("axis", 1), options.get("block_size", 0))
-        x = draw_x(rng, FLOAT32, factor, fmt)
         what = f"{fmt.name}, {shape}, {scale_shape}, {options}"
-        expected = expect_quantized(x, scale, zero_point, there, options)
+        x, scale, zero_point, expected = quantize_case(rng, there, shape, scale_shape, options)
         got = _quantize(quantize_kernels, x, scale, zero_point, there, options)
         compare(tally, "CUDA on the host, granularities", got, expected, what, x)
-        x = draw_codes(rng, fmt, shape)
-        expected = expect_dequantized(x, scale, zero_point, back, options)
+        x, scale, zero_point, expected = dequantize_case(rng, back, shape, scale_shape, options)
         got = _dequantize(quantize_kernels, x, scale, zero_point, back, options)
         compare(tally, "CUDA on the host, granularities", got, expected, what, x)
 
@@ -154,22 +140,19 @@ def test_every_granularity(quantize_kernels: CpuBuild, y: str, shape: tuple[int,
 def test_packed_ends(quantize_kernels: CpuBuild, fmt: Format, shape: tuple[int, ...]) -> None:
     rng = generator(fmt, shape)
     options = {"axis": 1, "block_size": 2}
-    scale = draw_scale(rng, FLOAT32, (shape[0], -(-shape[1] // 2), *shape[2:]))
-    x = draw_x(rng, FLOAT32, broadcast(array_values(scale, FLOAT32), shape, 1, 2), fmt)
+    types, scale_shape = Types(FLOAT32, FLOAT32, fmt), (shape[0], -(-shape[1] // 2), *shape[2:])
+    x, scale, _, codes = quantize_case(rng, types, shape, scale_shape, options, zero_point=False)
     plan = quantize_plan(FLOAT32, FLOAT32, None, QuantizeOptions(output_dtype=fmt))
     operands = (scale, FLOAT32, None, fmt)
-    codes = expect_quantized(x, scale, None, Types(FLOAT32, FLOAT32, fmt), options)
     number = sum(int(code) << fmt.bits * index for index, code in enumerate(codes.reshape(-1)))
     packed = number.to_bytes((fmt.bits * codes.size + 7) // 8, "little")
     assert _run(quantize_kernels, plan, x, operands, options, packed=True).tobytes() == packed
     back = dequantize_plan(fmt, FLOAT32, None, QuantizeOptions())
     where = granularity_of(shape, scale.shape, 1, 2, True, True)
     got = quantize_kernels(
-        np.frombuffer(packed, np.uint8),
-        make_program(back, unpacked=True),
-        codes.size,
+        np.frombuffer(packed, np.uint8), make_program(back, unpacked=True), codes.size,
         operands=(np.ascontiguousarray(scale), None, where),
-    )
+    )  # fmt: skip
     values = codes.view(fmt.dtype)
     expected = expect_dequantized(values, scale, None, Types(fmt, FLOAT32, FLOAT32), options)
     assert np.array_equal(got, expected.reshape(-1))

@@ -23,12 +23,9 @@ from torchao.prototype.mx_formats.nvfp4_tensor import nvfp4_quantize, per_tensor
 Array = np.ndarray[Any, Any]
 
 ELEMENTS = {
-    "float8_e4m3fn": torch.float8_e4m3fn,
-    "float8_e5m2": torch.float8_e5m2,
-    "float6_e3m2fn": "fp6_e3m2",
-    "float6_e2m3fn": "fp6_e2m3",
-    "float4_e2m1fn": torch.float4_e2m1fn_x2,
-}
+    "float8_e4m3fn": torch.float8_e4m3fn, "float8_e5m2": torch.float8_e5m2, "float6_e3m2fn": "fp6_e3m2",
+    "float6_e2m3fn": "fp6_e2m3", "float4_e2m1fn": torch.float4_e2m1fn_x2,
+}  # fmt: skip
 RULES = ("floor", "ceil", "even", "rceil")
 SOURCES = ("float32", "bfloat16")
 BLOCK = 32
@@ -172,10 +169,6 @@ def test_nvfp4_is_torchaos(source: str, scale: str, tally: Counter[str]) -> None
         tally["Blocks: NVFP4 blocks that torchao makes too"] += their_scales.numel()
 
 
-def _block(*values: float) -> Array:
-    return np.array([[*values, *[0.0] * (BLOCK - len(values))]], np.float32)
-
-
 # First values of a block, element, rules; torchao's scale and first codes; ours, as OCP MX says.
 DEPARTURES = [
     # NaN: the scale says it all, and elements are 0; torchao's NaN becomes some code, with rceil every element does
@@ -200,7 +193,7 @@ def test_where_torchao_departs(
     values: tuple[float, ...], element: str, rules: tuple[str, ...], theirs: tuple[int, list[int]],
     ours: tuple[int, list[int]],
 ) -> None:  # fmt: skip
-    x = _block(*values)
+    x = np.array([[*values, *[0.0] * (BLOCK - len(values))]], np.float32)
     for rule in rules:
         for (codes, scales), (scale, first) in (
             (_theirs(torch.from_numpy(x), element, rule), theirs),

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.bits import bits_of
+from support.compare import each_tier
 from support.exact_scales import exponent_of, scale_exponent
 
 import lowprec as lp
@@ -60,18 +61,15 @@ def wild(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any, specials:
 @pytest.mark.parametrize("isa", _kernels.available_isas())
 @pytest.mark.parametrize("element", ONNX_ELEMENTS)
 def test_elements_are_those_of_quantize_linear(element: str, isa: str) -> None:
-    rng, before = np.random.default_rng(17), _kernels.isa()
+    rng = np.random.default_rng(17)
     _kernels.use_isa(isa)
-    try:
-        for number, dtype in enumerate(SOURCES):
-            x = wild(rng, (3, 70, 45), dtype)
-            for axis in (0, 1, -1):
-                rule = RULES[(number + axis) % 5]
-                elements, scales = lp.mx_quantize(x, element, axis=axis, scale_rule=rule)
-                wanted = lp.quantize_linear(x, scales, axis=axis, block_size=32, output_dtype=element)
-                assert bytes_of((elements,)) == bytes_of((wanted,))
-    finally:
-        _kernels.use_isa(before)
+    for number, dtype in enumerate(SOURCES):
+        x = wild(rng, (3, 70, 45), dtype)
+        for axis in (0, 1, -1):
+            rule = RULES[(number + axis) % 5]
+            elements, scales = lp.mx_quantize(x, element, axis=axis, scale_rule=rule)
+            wanted = lp.quantize_linear(x, scales, axis=axis, block_size=32, output_dtype=element)
+            assert bytes_of((elements,)) == bytes_of((wanted,))
 
 
 @pytest.mark.one_in(3)
@@ -140,36 +138,27 @@ def test_the_scales_of_mxint8_do_not_depend_on_the_floating_point_mode(odd_mode:
 
 @pytest.mark.parametrize("block_size", [32, 33])
 def test_nan_of_float32_elements_loses_its_payload(block_size: int) -> None:
-    before, n = _kernels.isa(), 150  # whole groups of every tier, and a rest
+    n = 150  # whole groups of every tier, and a rest
     elements = np.resize(np.array([0xFFC17674, 0x7F800001, 0xFFFFFFFF, 0x3F800000], np.uint32), n).view(np.float32)
     scales = lp.cast(np.full(-(-n // block_size), 2, np.float32), "float8_e8m0fnu")
     wanted = np.resize(np.array([0xFFC00000, 0x7FC00000, 0xFFC00000, 0x40000000], np.uint32), n)
-    try:
-        for isa in _kernels.available_isas():
-            _kernels.use_isa(isa)
-            got = lp.mx_dequantize(elements, scales, block_size=block_size)
-            assert bits_of(got).tolist() == wanted.tolist(), isa
-    finally:
-        _kernels.use_isa(before)
+    for isa in each_tier():
+        got = lp.mx_dequantize(elements, scales, block_size=block_size)
+        assert bits_of(got).tolist() == wanted.tolist(), isa
 
 
 def test_every_tier_has_the_same_bits() -> None:
-    rng, before = np.random.default_rng(3), _kernels.isa()
-    calls = []
+    rng, calls = np.random.default_rng(3), []
     for number in range(3 * len(ROUNDINGS)):
         rounding, element = ROUNDINGS[number % len(ROUNDINGS)], ELEMENTS[number % len(ELEMENTS)]
         x = wild(rng, ((1500,), (33, 70), (4, 30, 9))[number % 3], SOURCES[number % 2], specials=number % 2 == 0)
         options = options_of(number, rounding, rng, x.ndim)
         calls.append((x, element, options))
     found = []
-    try:
-        for isa in _kernels.available_isas():
-            _kernels.use_isa(isa)
-            mx = [bytes_of(lp.mx_quantize(x, element, **options)) for x, element, options in calls]
-            nvfp4 = [bytes_of(lp.nvfp4_quantize(x, **{**options, "scale_rule": None})) for x, _, options in calls]
-            found.append((mx, nvfp4))
-    finally:
-        _kernels.use_isa(before)
+    for _ in each_tier():
+        mx = [bytes_of(lp.mx_quantize(x, element, **options)) for x, element, options in calls]
+        nvfp4 = [bytes_of(lp.nvfp4_quantize(x, **{**options, "scale_rule": None})) for x, _, options in calls]
+        found.append((mx, nvfp4))
     assert all(one == found[0] for one in found)
 
 
@@ -217,13 +206,9 @@ def test_random_numbers_belong_to_the_elements(quantize: Any) -> None:
     assert bytes_of(quantize(x[::-1][::-1], **options)) == whole
     assert bytes_of(quantize(x.astype(">f4"), **options)) == whole
     assert bytes_of(quantize(x, **{**options, "seed": 6})) != whole
-    threads = lp.get_num_threads()
-    try:
-        for count in (1, 2, 3):
-            lp.set_num_threads(count)
-            assert bytes_of(quantize(x, **options)) == whole
-    finally:
-        lp.set_num_threads(threads)
+    for count in (1, 2, 3):
+        lp.set_num_threads(count)
+        assert bytes_of(quantize(x, **options)) == whole
     packed, _ = quantize(x, packed=True, **options)
     elements, _ = quantize(x, **options)
     assert np.array_equal(packed, lp.pack(elements, "float4_e2m1fn"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from typing import Any
 
 import ml_dtypes
@@ -27,11 +26,8 @@ BLOCKS = 37  # some times 4, 8, 16 and 32, and a rest
 
 
 @pytest.fixture(params=_kernels.available_isas())
-def _tier(request: Any) -> Iterator[None]:
-    before = _kernels.isa()
+def _tier(request: Any) -> None:
     _kernels.use_isa(request.param)
-    yield
-    _kernels.use_isa(before)
 
 
 def numbers(block: int, seed: int) -> np.ndarray[Any, Any]:
@@ -106,19 +102,15 @@ def test_rounding_as_from_float64(specials: str) -> None:
             x[rng.integers(0, 12, 3), rng.integers(0, 32 * BLOCKS, 3)] = value
         for element in (*ELEMENTS, "float8_e4m3fnuz", "float8_e5m2fnuz", "int8"):
             options: Any = {
-                "rounding": rounding,
-                "specials": specials,
-                "scale_rule": ("even", "rceil", "nearest")[number % 3],
-            }
+                "rounding": rounding, "specials": specials, "scale_rule": ("even", "rceil", "nearest")[number % 3],
+            }  # fmt: skip
             wanted = lp.mx_quantize(x.astype(np.float64), element, **options)  # composed of casts
             assert list(map(codes, lp.mx_quantize(x, element, **options))) == list(map(codes, wanted))
         for rule in range(4):
             options = {
-                "rounding": rounding,
-                "specials": specials,
-                "scale_rule": RULES[rule],
+                "rounding": rounding, "specials": specials, "scale_rule": RULES[rule],
                 "global_scale": SCALES[(number + 3 * rule) % len(SCALES)],
-            }
+            }  # fmt: skip
             single, double = (lp.nvfp4_quantize(x.astype(dtype), **options) for dtype in (np.float32, np.float64))
             assert list(map(codes, single)) == list(map(codes, double))
 

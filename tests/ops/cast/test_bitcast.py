@@ -25,10 +25,6 @@ def _codes(fmt: lp.Format) -> np.ndarray:
     return np.random.default_rng(fmt.bits).integers(0, 256, 24 * fmt.bits // 8, np.uint8)
 
 
-def _array(fmt: lp.Format) -> np.ndarray:
-    return _codes(fmt).view(fmt.dtype)
-
-
 def _bytes(x: Any, fmt: lp.Format) -> bytes:
     if not isinstance(torch, Missing) and isinstance(x, torch.Tensor):
         x = x.view(torch.uint8) if x.dtype != torch.bool else x.to(torch.uint8)
@@ -38,7 +34,7 @@ def _bytes(x: Any, fmt: lp.Format) -> bytes:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS, ids=lambda fmt: fmt.name)
 def test_bits_stay(source: lp.Format, target: lp.Format) -> None:
-    x = _array(source)
+    x = _codes(source).view(source.dtype)
     got = lp.bitcast(x, target)
     assert got.dtype == target.dtype
     assert _bytes(got, target) == _codes(source).tobytes()
@@ -64,16 +60,11 @@ def test_torch(source: lp.Format, target: lp.Format) -> None:
     assert lp.bitcast(got, source, source=target).view(torch.uint8).tolist() == codes.tolist()
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "numbers", "expected"),
-    [
-        ("int4", "uint4", [-8, -1, 0, 7], [8, 15, 0, 7]),
-        ("uint4", "int4", [8, 15, 0, 7], [-8, -1, 0, 7]),
-        ("int2", "uint2", [-2, -1, 1], [2, 3, 1]),
-        ("int4", "float4_e2m1fn", [-8, -1, 7], [8, 15, 7]),
-        ("float4_e2m1fn", "int4", [8, 15, 7], [-8, -1, 7]),
-    ],
-)
+@pytest.mark.parametrize(("source", "target", "numbers", "expected"), [
+    ("int4", "uint4", [-8, -1, 0, 7], [8, 15, 0, 7]), ("uint4", "int4", [8, 15, 0, 7], [-8, -1, 0, 7]),
+    ("int2", "uint2", [-2, -1, 1], [2, 3, 1]), ("int4", "float4_e2m1fn", [-8, -1, 7], [8, 15, 7]),
+    ("float4_e2m1fn", "int4", [8, 15, 7], [-8, -1, 7]),
+])  # fmt: skip
 @pytest.mark.parametrize("library", [torch, strict], ids=["torch", "strict"])
 def test_narrow_integers_are_values_in_other_libraries(
     library: Any, source: str, target: str, numbers: list[int], expected: list[int]
@@ -136,20 +127,17 @@ def test_special_bits() -> None:
     assert float6.view(np.uint8).tolist() == [33]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: lp.bitcast(np.zeros(2, np.float32), "int64"), "`to` must be 32 bits wide, as float32 is; got int64"),
-        (lambda: lp.bitcast(np.zeros(2, np.uint8), "int4"), "`to` must be 8 bits wide, as uint8 is; got int4 of 4"),
-        (lambda: lp.bitcast(np.zeros(2), "string"), "`to` must be one of .*complex128; got string"),
-        (lambda: lp.bitcast(np.zeros(2), "int64", opset=25), "`opset` must be from 26 to 28 for BitCast; got 25"),
-        (lambda: lp.bitcast(lp.cast(np.zeros(2), "float6_e2m3fn"), "float6_e3m2fn"), "no version of BitCast has"),
-        (lambda: lp.cast_like(np.zeros(2), np.zeros(2), opset=14), "`opset` must be from 15 to 28 for CastLike"),
-        (lambda: lp.cast_like(np.zeros(2), lp.cast(np.zeros(1), "float6_e2m3fn")), "`like` .*no version of CastLike"),
-        (lambda: lp.cast_like(np.zeros(2), lp.cast(np.zeros(1), "int4"), opset=20), "CastLike has since opset 21"),
-        (lambda: lp.cast_like(np.zeros(2), np.zeros(1), saturate=False, opset=15), "`saturate` must be True before"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: lp.bitcast(np.zeros(2, np.float32), "int64"), "`to` must be 32 bits wide, as float32 is; got int64"),
+    (lambda: lp.bitcast(np.zeros(2, np.uint8), "int4"), "`to` must be 8 bits wide, as uint8 is; got int4 of 4"),
+    (lambda: lp.bitcast(np.zeros(2), "string"), "`to` must be one of .*complex128; got string"),
+    (lambda: lp.bitcast(np.zeros(2), "int64", opset=25), "`opset` must be from 26 to 28 for BitCast; got 25"),
+    (lambda: lp.bitcast(lp.cast(np.zeros(2), "float6_e2m3fn"), "float6_e3m2fn"), "no version of BitCast has"),
+    (lambda: lp.cast_like(np.zeros(2), np.zeros(2), opset=14), "`opset` must be from 15 to 28 for CastLike"),
+    (lambda: lp.cast_like(np.zeros(2), lp.cast(np.zeros(1), "float6_e2m3fn")), "`like` .*no version of CastLike"),
+    (lambda: lp.cast_like(np.zeros(2), lp.cast(np.zeros(1), "int4"), opset=20), "CastLike has since opset 21"),
+    (lambda: lp.cast_like(np.zeros(2), np.zeros(1), saturate=False, opset=15), "`saturate` must be True before"),
+])  # fmt: skip
 def test_values_that_are_refused(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()

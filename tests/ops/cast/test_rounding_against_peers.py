@@ -33,12 +33,9 @@ DETERMINISTIC = [mode for mode in GFLOAT_MODES if not mode.startswith("stochasti
 SATURATION = {"sat_finite": True, "ovf_inf": False}
 
 FORMATS: dict[str, FormatInfo] = {
-    "float8_e4m3fn": theirs.format_info_ocp_e4m3,
-    "float8_e5m2": theirs.format_info_ocp_e5m2,
-    "float6_e2m3fn": theirs.format_info_ocp_e2m3,
-    "float6_e3m2fn": theirs.format_info_ocp_e3m2,
-    "float4_e2m1fn": theirs.format_info_ocp_e2m1,
-    "bfloat16": theirs.format_info_bfloat16,
+    "float8_e4m3fn": theirs.format_info_ocp_e4m3, "float8_e5m2": theirs.format_info_ocp_e5m2,
+    "float6_e2m3fn": theirs.format_info_ocp_e2m3, "float6_e3m2fn": theirs.format_info_ocp_e3m2,
+    "float4_e2m1fn": theirs.format_info_ocp_e2m1, "bfloat16": theirs.format_info_bfloat16,
     "float16": theirs.format_info_binary16,
     **{
         f"binary{k}p{p}{'s' if signed else 'u'}{'e' if extended else 'f'}": theirs.format_info_p3109(

@@ -46,7 +46,6 @@ def test_pack(name: str) -> None:
 
 
 def test_torch() -> None:
-    pytest.importorskip("torch")
     codes = lp.cast(torch.from_numpy(X), "float8_e4m3fn")
     for _ in range(2):
         assert torch.equal(lp.decode(codes), torch.from_numpy(X))

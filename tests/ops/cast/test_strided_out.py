@@ -70,7 +70,6 @@ def test_numpy(name: str, place: str, general: list[Any]) -> None:
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", CALLS)
 def test_torch(name: str, place: str, general: list[Any]) -> None:
-    pytest.importorskip("torch")
     target, call = CALLS[name]
     dtype, scales = getattr(torch, target), torch.from_numpy(SCALES)
     dense = torch.from_numpy(X)
@@ -117,7 +116,6 @@ def test_memory_that_is_shared(name: str) -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_tensors_that_take_no_result(name: str) -> None:
-    pytest.importorskip("torch")
     _, call = CALLS[name]
     x, scales = torch.from_numpy(X), torch.from_numpy(SCALES)
     for _ in range(2):
@@ -149,7 +147,6 @@ def test_a_dtype_names_a_format_as_text_does() -> None:
 
 
 def test_a_dtype_of_torch_names_a_format() -> None:
-    pytest.importorskip("torch")
     CASTS.clear()
     x = torch.from_numpy(X)
     for _ in range(2):

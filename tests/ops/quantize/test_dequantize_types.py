@@ -13,10 +13,7 @@ from support.quantize_cases import (
     VERSIONS,
     Types,
     codes,
-    draw_codes,
-    draw_scale,
-    draw_zero_point,
-    expect_dequantized,
+    dequantize_case,
     generator,
     granularities,
     type_table,
@@ -30,19 +27,13 @@ SOURCES = [(v, x) for v in VERSIONS for x in dict.fromkeys(t.x for t in type_tab
 
 
 def _check(
-    tally: Counter[str],
-    rng: np.random.Generator,
-    types: Types,
-    shape: tuple[int, ...],
-    scale_shape: tuple[int, ...],
-    options: dict[str, Any],
-    *,
-    with_zero_point: bool,
-) -> None:
+    tally: Counter[str], rng: np.random.Generator, types: Types, shape: tuple[int, ...], scale_shape: tuple[int, ...],
+    options: dict[str, Any], *, with_zero_point: bool,
+) -> None:  # fmt: skip
     """Draw one call, and compare its codes by every instruction set."""
-    scale, x = draw_scale(rng, types.scale, scale_shape), draw_codes(rng, types.x, shape)
-    zero_point = draw_zero_point(rng, types.x, scale_shape) if with_zero_point else None
-    expected = expect_dequantized(x, scale, zero_point, types, options)
+    x, scale, zero_point, expected = dequantize_case(
+        rng, types, shape, scale_shape, options, zero_point=with_zero_point
+    )
     for who in tiers_and_threads(threads=()):
         result = lp.dequantize_linear(x, scale, zero_point, **options)
         got = codes(result, as_format(options.get("output_dtype") or types.scale))

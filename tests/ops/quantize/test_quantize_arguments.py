@@ -23,8 +23,6 @@ CODES = np.array([[1, 2, 3, 4], [5, 6, 7, 8]], np.uint8)
 
 
 # ---- blocks
-
-
 @pytest.mark.parametrize("size", [4, 5, 2**31, 2**63 - 1, 2**63, 2**70, 10**400, np.uint64(2**64 - 1), np.int8(100)])
 def test_a_block_beyond_the_axis(size: Any) -> None:
     scale = np.array([[1], [2]], np.float32)  # one block a row
@@ -38,8 +36,6 @@ def test_a_block_beyond_the_axis(size: Any) -> None:
 
 
 # ---- the axis
-
-
 @pytest.mark.parametrize("axis", [0, -1, 1, np.int64(0), np.array(-1)])
 def test_no_dimension_counts_as_one(axis: Any) -> None:
     for scale in (2.0, np.float32(2), np.array([2], np.float32)):
@@ -47,11 +43,8 @@ def test_no_dimension_counts_as_one(axis: Any) -> None:
         assert lp.quantize_linear(np.float32(6), scale, 1, axis=axis, output_dtype="uint8").shape == ()
         assert lp.dequantize_linear(np.uint8(6), scale, axis=axis).tolist() == 12
     assert lp.quantize_linear(X[0], np.array([1, 2, 3, 4], np.float32), axis=axis, output_dtype="uint8").tolist() == [
-        1,
-        1,
-        1,
-        1,
-    ]
+        1, 1, 1, 1,
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("axis", [2, -2, 2**70, -(2**70), 10**400])
@@ -119,8 +112,6 @@ def test_nodes_with_types_that_are_undefined(operator: str, opset: int) -> None:
 
 
 # ---- numbers
-
-
 @pytest.mark.parametrize("first", [0.0, -0.0, 0])
 def test_zeros_as_scales_keep_their_sign(first: float) -> None:
     one = np.array([1, -1], np.float32)
@@ -149,13 +140,11 @@ def test_messages_about_huge_integers_are_short(digits: int, sign: int) -> None:
     calls: dict[str, Any] = {
         "zero_point": lambda: lp.quantize_linear(X, 1.0, number, output_dtype="uint8"),
         "axis": lambda: lp.quantize_linear(X, 1.0, axis=number, output_dtype="uint8"),
-        "opset": lambda: lp.cast(X, "float16", opset=number),
-        "to": lambda: lp.cast(X, number),
-        "n": lambda: lp.set_num_threads(number),
-        "shape": lambda: lp.unpack(packed, "int4", number),
+        "opset": lambda: lp.cast(X, "float16", opset=number), "to": lambda: lp.cast(X, number),
+        "n": lambda: lp.set_num_threads(number), "shape": lambda: lp.unpack(packed, "int4", number),
         "saturate": lambda: lp.cast(X, "float16", saturate=number),
         "packed": lambda: lp.encode(X, "int4", packed=number),
-    }
+    }  # fmt: skip
     if digits > 308:
         calls["scale"] = lambda: lp.quantize_linear(X, number, output_dtype="uint8")
     if sign < 0:

@@ -6,16 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.quantize_cases import (
-    PRECISIONS,
-    SPECIAL,
-    codes,
-    draw_codes,
-    draw_zero_point,
-    generator,
-    put,
-    type_table,
-)
+from support.quantize_cases import PRECISIONS, SPECIAL, codes, draw_codes, draw_zero_point, generator, put, type_table
 
 import lowprec as lp
 from lowprec.spec.formats import as_format

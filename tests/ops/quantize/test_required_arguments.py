@@ -23,8 +23,6 @@ ROWS = np.ones(3, np.float32)
 
 
 # ---- scales of the rank of the array
-
-
 @pytest.mark.parametrize("places", range(16))
 @pytest.mark.parametrize("axis", [None, 0, 3, -1])
 def test_scales_of_the_rank_of_the_array(places: int, axis: int | None) -> None:
@@ -48,8 +46,6 @@ def test_scales_of_the_rank_of_the_array(places: int, axis: int | None) -> None:
 
 
 # ---- the type
-
-
 def test_the_type_must_be_said() -> None:
     message = r"^`output_dtype` must be the format of the result, .*; got None"
     held = [np.zeros(X.shape, dtype) for dtype in (np.uint8, np.uint16, np.int8)]
@@ -82,8 +78,6 @@ def test_out_says_the_type() -> None:
 
 
 # ---- the axis
-
-
 def test_the_axis_must_be_said() -> None:
     message = "^`axis` must be the axis of `x` along which each index has its scale"
     blocks = np.ones((2, 3, 4, 1), np.float32)
@@ -100,8 +94,6 @@ def test_the_axis_must_be_said() -> None:
 
 
 # ---- ONNX's defaults, where ONNX is meant
-
-
 @pytest.mark.parametrize("opset", [13, 21, 28])
 def test_nodes_keep_the_defaults_and_the_rules_of_shapes(opset: int) -> None:
     node = helper.make_node("QuantizeLinear", ["x", "s"], ["y"])

@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from support.array_libraries import library
 from support.optional import optional
 
 import lowprec as lp
 from lowprec.backends.prepared_calls import DEQUANTIZED, QUANTIZED
 
 torch: Any = optional("torch")
-jax: Any = optional("jax")
-da: Any = optional("dask.array")
-strict: Any = optional("array_api_strict")
 
 X = np.linspace(-3, 3, 24, dtype=np.float32).reshape(4, 6)
 HALF = X.astype(np.float16)
 CODES = np.arange(-12, 12, dtype=np.int8).reshape(4, 6)
 NUMBERS = [np.float64(0.1), np.longdouble(0.1), np.float64(np.inf)]
 INTEGERS = [np.int64(3), np.uint8(3), np.uint64(3), np.float64(3), ml_dtypes.float8_e4m3fn(3)]
-LIBRARIES: dict[str, Callable[[np.ndarray], Any]] = {
-    "numpy": np.asarray,
-    "torch": lambda x: torch.from_numpy(x),
-    "jax": lambda x: jax.numpy.asarray(x),
-    "dask": lambda x: da.from_array(x, chunks=2),
-    "strict": lambda x: strict.asarray(x),
-}
 
 
-@pytest.fixture(params=LIBRARIES)
-def given(request: pytest.FixtureRequest) -> Callable[[np.ndarray], Any]:
+@pytest.fixture(params=["numpy", "torch", "jax", "dask", "strict"])
+def given(request: pytest.FixtureRequest) -> Iterator[Callable[[np.ndarray], Any]]:
     """Give what makes arrays of a library."""
-    name = request.param
-    pytest.importorskip({"dask": "dask.array", "strict": "array_api_strict"}.get(name, name))
     QUANTIZED.clear()
     DEQUANTIZED.clear()
-    return LIBRARIES[name]
+    with library(request.param) as xp:
+        yield xp.wrap
 
 
 def host(x: Any) -> np.ndarray:
@@ -132,7 +122,6 @@ def test_truth_values_are_no_numbers(given: Any) -> None:
 
 @pytest.mark.parametrize("trace", ["functionalize", "make_fx", "vmap", "export"])
 def test_where_torch_traces(trace: str) -> None:
-    pytest.importorskip("torch")
     x = torch.from_numpy(X)
 
     def traced(call: Callable[[Any], Any]) -> Any:

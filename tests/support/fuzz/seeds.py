@@ -31,7 +31,6 @@ FOLDERS = tuple(LAYOUTS)
 INDEXED = "compressed-tensors nvfp4"
 """The layout of the folder whose index is fuzzed."""
 
-
 CORPUS = TESTS / "proof/corpus"
 """An archive a reader: the smallest input for each kind of outcome, and what was a defect once."""
 
@@ -164,10 +163,8 @@ def _gguf(folder: Path) -> list[bytes]:
             at += -(-2 * nbytes // 32) * 32
         files.append(gguf_files.raw_file(folder / f"{length}.gguf", keys, entries, data=at).read_bytes())
     plain = [
-        gguf_files.entry("a", (8, 2), 0, 0),
-        gguf_files.entry("b", (8,), 1, 64),
-        gguf_files.entry("c", (4,), 30, 96),
-    ]
+        gguf_files.entry("a", (8, 2), 0, 0), gguf_files.entry("b", (8,), 1, 64), gguf_files.entry("c", (4,), 30, 96),
+    ]  # fmt: skip
     for version in (2, 3):
         made = gguf_files.raw_file(folder / "plain.gguf", keys, plain, data=128, version=version)
         files.append(made.read_bytes())

@@ -37,8 +37,7 @@ ROUNDED = (
 """The formats at both ends of the programs of roundings."""
 
 MX_ELEMENTS = (
-    "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz",
-    "int8",
+    "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "int8",
 )  # fmt: skip
 MX_RULES = ("floor", "ceil", "rceil", "even", "nearest")
 WIDTHS = widths_of_params()
@@ -102,8 +101,6 @@ def line_of(program: Recorded, driver: Driver) -> str:
 
 
 # ---- blocks ----------------------------------------------------------------------------------------------------------
-
-
 def _block_fields() -> dict[str, str]:
     """Return name -> letter of `struct` of the fields of `block_params_t`."""
     text = NATIVE.joinpath("scalar_block_kernels.h").read_text(encoding="utf-8").partition("} block_params_t;")[0]
@@ -134,8 +131,6 @@ def block_lines(driver: Driver) -> list[str]:
 
 
 # ---- the oracle ------------------------------------------------------------------------------------------------------
-
-
 def _edges(target: Format, source: Format) -> np.ndarray:
     """Return codes of float32 or float64: values of the target and ties, those next to them, and special codes."""
     if target.is_float and target.bits <= 16:

@@ -44,11 +44,9 @@ class Target:
 
 
 TARGETS = {
-    "x86-64": Target(("gcc",), (), "<", "gcc"),
-    "x86-64-v3": Target(("gcc", "-march=x86-64-v3"), (), "<", "gcc"),
+    "x86-64": Target(("gcc",), (), "<", "gcc"), "x86-64-v3": Target(("gcc", "-march=x86-64-v3"), (), "<", "gcc"),
     "aarch64": Target(
-        ("aarch64-linux-gnu-gcc",), ("qemu-aarch64",), "<",
-        "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user",
+        ("aarch64-linux-gnu-gcc",), ("qemu-aarch64",), "<", "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user",
     ),
     "x86-64-v4-emulated": Target(
         ("gcc", "-march=x86-64-v3"), (), "<", "gcc libsimde-dev",
@@ -66,9 +64,7 @@ TARGETS = {
 
 PYCONFIG = "".join(
     f"#undef SIZEOF_{name}\n#define SIZEOF_{name} __SIZEOF_{macro}__\n"
-    for name, macro in (
-        ("LONG", "LONG"), ("VOID_P", "POINTER"), ("SIZE_T", "SIZE_T"), ("UINTPTR_T", "POINTER"),
-    )
+    for name, macro in (("LONG", "LONG"), ("VOID_P", "POINTER"), ("SIZE_T", "SIZE_T"), ("UINTPTR_T", "POINTER"))
 )  # fmt: skip
 """Python's headers are those of this machine; the loops use no Python."""
 

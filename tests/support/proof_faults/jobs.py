@@ -63,22 +63,19 @@ def _weights(folder: Path) -> Path:
 
 
 JOBS: dict[str, Job] = {
-    "npy": _job(_of("npy"), "y.npy", "--to float16"),
-    "npy to npz": _job(_of("npy"), "y.npz", "--to float8_e4m3fn"),
+    "npy": _job(_of("npy"), "y.npy", "--to float16"), "npy to npz": _job(_of("npy"), "y.npz", "--to float8_e4m3fn"),
     "npz": _job(_of("npz"), "y.npz", "--to float16"),
     "safetensors": _job(_of("safetensors"), "y.safetensors", "--to float8_e4m3fn"),
     "scales": _job(_of("safetensors"), "y.safetensors", "--to int8 --scale axis:0"),
     "verify": _job(_of("safetensors"), "y.safetensors", "--to float16 --verify"),
     "folder": _job(_of("folder"), "out", "--to float16"),
     "folder, resumed": _job(_shards, "out", "--to float16 --resume"),
-    "fp8-dynamic": _job(_shards, "out", "--recipe fp8-dynamic"),
-    "mxfp4": _job(_shards, "out", "--recipe mxfp4a16"),
+    "fp8-dynamic": _job(_shards, "out", "--recipe fp8-dynamic"), "mxfp4": _job(_shards, "out", "--recipe mxfp4a16"),
     "nvfp4, resumed": _job(_shards, "out", "--recipe nvfp4a16 --resume"),
-    "w4a16": _job(_shards, "out", "--recipe w4a16-g32"),
-    "onnx": _job(_of("onnx"), "y.onnx", "--to float16"),
+    "w4a16": _job(_shards, "out", "--recipe w4a16-g32"), "onnx": _job(_of("onnx"), "y.onnx", "--to float16"),
     "gguf": _job(_weights, "y.gguf", "--recipe q8_0", "--recipe bf16"),
     "gguf to safetensors": _job(_of("gguf"), "y.safetensors", "--to float16"),
-}
+}  # fmt: skip
 """Jobs by name."""
 
 BIG: dict[str, Job] = {

@@ -100,8 +100,8 @@ def quantize_beyond_onnx(rng: Rng) -> Call:
         random = None
         if "seed" in options:
             bits = options.get("random_bits", 16)
-            random = random_words(options["seed"], options.get("offset", 0), math.prod(shape), bits).reshape(shape)
-        codes = rounded_from_float64(found.reshape(-1), target, _rounding(options, target), _flat(random))
+            random = random_words(options["seed"], options.get("offset", 0), math.prod(shape), bits)
+        codes = rounded_from_float64(found.reshape(-1), target, _rounding(options, target), random)
         codes = codes.reshape(shape)
     else:
         saturate = options.get("saturate", True)
@@ -109,10 +109,6 @@ def quantize_beyond_onnx(rng: Rng) -> Call:
     expected = [Expected(codes, lp.storage_dtype(target, np))]
     call = Call(lp.quantize_linear, (x.array, scale), kwargs, [x, *placed], expected, elements=codes.size)
     return with_out(rng, call)
-
-
-def _flat(random: Array | None) -> Array | None:
-    return None if random is None else random.reshape(-1)
 
 
 def dequantize_beyond_onnx(rng: Rng) -> Call:

@@ -11,12 +11,13 @@ from lowprec import reference
 from lowprec.spec.formats import Format, as_format
 from lowprec.spec.rounding_modes import ROUNDINGS, STOCHASTIC
 from lowprec.spec.scale_rules import SCALE_RULES
+from support.bits import packed_bytes
 from support.quantize_cases import SPECIAL
 from support.random_calls.calls import Call, Expected, Out
 from support.random_calls.memory import Array, Memory, Placed, draw_geometry, place, view
-from support.random_calls.values import DESCRIBED, draw_codes, draw_shape, packed_bytes
+from support.random_calls.values import DESCRIBED, draw_codes, draw_shape
 
-__all__ = ["mx_dequantize", "mx_quantize", "nvfp4_dequantize", "nvfp4_quantize"]
+__all__ = ["mx_dequantize", "mx_quantize", "nvfp4_dequantize", "nvfp4_quantize"]  # what draws calls
 
 Rng = np.random.Generator
 _FLOATS = tuple(as_format(name) for name in ("float32", "float16", "bfloat16", "float64"))
@@ -135,13 +136,18 @@ def _quantized(rng: Rng, function: Any, what: tuple[Placed, Format], options: di
     return _finish(rng, Call(function, args, kwargs, [x], expected, elements=x.codes.size))
 
 
+def _global_scale(rng: Rng) -> float:
+    least, most = (-50, 50) if rng.random() < 0.7 else (-149, 128)
+    return float(min(np.float32(np.exp2(rng.uniform(least, most))), np.finfo(np.float32).max))
+
+
 def nvfp4_quantize(rng: Rng) -> Call:
     """Draw a call of `nvfp4_quantize`."""
     shape, options, _ = _blocks(rng, 16)
     x, values = _placed_values(rng, shape)
     options |= _rules(rng)
     if rng.random() < 0.4:
-        options["global_scale"] = float(np.float32(np.exp2(rng.uniform(-40, 40))))
+        options["global_scale"] = _global_scale(rng)
     if rng.random() < 0.5:
         options["scale_rule"] = str(rng.choice(["torchao", "modelopt", "transformer_engine"]))
     elements, scales, whole = reference.nvfp4_blocks(values, **options)
@@ -184,7 +190,7 @@ def nvfp4_dequantize(rng: Rng) -> Call:
     row = as_format("float8_e4m3fn")
     drawn = draw_codes(rng, row, counts)
     where = {name: kwargs[name] for name in ("axis", "block_size") if name in kwargs}
-    whole = float(np.float32(np.exp2(rng.uniform(-60, 60))))
+    whole = _global_scale(rng)
     target = _FLOATS[int(rng.integers(3))]
     scales = place(rng, drawn, row.dtype if rng.random() < 0.7 else np.uint8)
     found = reference.nvfp4_values(codes, scales.codes, whole, output_dtype=target, **where)

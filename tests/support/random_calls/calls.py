@@ -71,7 +71,7 @@ def draw_out(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any, share
     if choice < 0.5:
         return None
     dtype = np.dtype(dtype)
-    layout = str(rng.choice(["C", "C", "F", "permuted", "strided", "negative", "sub-view", "unaligned"]))
+    layout = str(rng.choice(["C", "F", "permuted", "strided", "negative", "sub-view", "unaligned", "odd strides"]))
     geometry = draw_geometry(rng, shape, dtype.itemsize, layout)
     memories = [one.memory for one in shared if one.memory.raw.size and one.array.size]
     if choice < 0.8 or not memories or not math.prod(shape):

@@ -14,9 +14,10 @@ from lowprec.reference.whole_arrays import decoded, expected_from_float64, expec
 from lowprec.spec.formats import Format
 from lowprec.spec.operator_versions import first_opset
 from lowprec.spec.rounding_modes import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding
+from support.bits import packed_bytes
 from support.random_calls.calls import Call, Expected, draw_out
 from support.random_calls.memory import Array, Placed, place
-from support.random_calls.values import DESCRIBED, FORMATS, draw_codes, draw_format, draw_shape, packed_bytes
+from support.random_calls.values import DESCRIBED, FORMATS, draw_codes, draw_format, draw_shape
 
 __all__ = [
     "bitcast", "cast", "cast_like", "decode", "draw_rules", "draw_stored", "encode", "expected_cast", "pack", "unpack",
@@ -30,8 +31,6 @@ _PACKABLE = tuple(fmt for fmt in FORMATS if fmt.bits in (2, 4, 6))
 
 
 # ---- the oracle
-
-
 @functools.lru_cache(maxsize=1 << 18)
 def _exact(code: int, source: Format, target: Format, options: tuple[tuple[str, Any], ...]) -> int:
     return reference.cast(code, source, target, **dict(options))
@@ -85,8 +84,6 @@ def expected_cast(codes: Array, source: Format, target: Format, options: dict[st
 
 
 # ---- arguments
-
-
 def draw_rules(rng: Rng, target: Format, *, beyond: float = 0.35) -> dict[str, Any]:
     """Draw the options of a conversion: those of ONNX, or those of the rules beyond it, or none."""
     found: dict[str, Any] = {}
@@ -170,19 +167,7 @@ def _conversion(rng: Rng, kind: str) -> Call:
     return call
 
 
-def cast(rng: Rng) -> Call:
-    """Draw a call of `cast`."""
-    return _conversion(rng, "cast")
-
-
-def cast_like(rng: Rng) -> Call:
-    """Draw a call of `cast_like`."""
-    return _conversion(rng, "cast_like")
-
-
-def encode(rng: Rng) -> Call:
-    """Draw a call of `encode`."""
-    return _conversion(rng, "encode")
+cast, cast_like, encode = (functools.partial(_conversion, kind=kind) for kind in ("cast", "cast_like", "encode"))
 
 
 def decode(rng: Rng) -> Call:

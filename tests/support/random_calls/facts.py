@@ -95,8 +95,6 @@ def to_numpy(rng: Rng) -> Call:
 
 
 # ---- losses
-
-
 def _rounds_beyond(value: reference.Value, fmt: Format, rule: Rounding, random: int | None) -> bool:
     """Whether a number rounds to one beyond the range, were the exponents to go on."""
     if value.special or not value.magnitude:

@@ -10,10 +10,11 @@ import lowprec as lp
 from lowprec.reference.whole_arrays import array_values, broadcast
 from lowprec.spec.formats import Format, as_format
 from support import quantize_cases
+from support.bits import packed_bytes
 from support.quantize_cases import PRECISIONS, VERSIONS, Types, granularities
 from support.random_calls.calls import Call, Expected, draw_out
 from support.random_calls.memory import Array, Placed, place
-from support.random_calls.values import draw_codes, draw_shape, packed_bytes
+from support.random_calls.values import draw_codes, draw_shape
 
 __all__ = ["dequantize_linear", "quantize_linear", "with_out"]
 

@@ -100,14 +100,9 @@ def _unlike(codes: Array, strides: tuple[int, ...]) -> Array:
 
 
 def place(
-    rng: np.random.Generator,
-    codes: Array,
-    dtype: Any,
-    *,
-    layout: str | None = None,
-    memory: Memory | None = None,
+    rng: np.random.Generator, codes: Array, dtype: Any, *, layout: str | None = None, memory: Memory | None = None,
     geometry: Geometry | None = None,
-) -> Placed:
+) -> Placed:  # fmt: skip
     """Write codes, unsigned integers of the width of `dtype`, to memory in a layout that is drawn unless it is given.
 
     `memory` is one to share, with the `geometry` in it.

@@ -116,6 +116,10 @@ def step(options: Options, number: int) -> Outcome:
             state = f"{call}; {where}"
             outcome.elements[name] += call.elements
             check(call, result, error)
+            if not call.outs:  # what the first call left in a cache carries out the second
+                check(call, *_carry_out(call, mode))
+        if (_kernels.isa(), lp.get_num_threads()) != (isa, threads if _kernels.openmp() else 1):
+            raise DifferenceError("another instruction set or number of threads is in use after the call")
     except DifferenceError as difference:
         outcome.failure = f"{state}: {difference}"
     except Exception:  # a generator that fails is a finding of the same kind

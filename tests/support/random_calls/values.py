@@ -12,7 +12,7 @@ import lowprec as lp
 from lowprec.conformance import cast_inputs
 from lowprec.spec.formats import NUMERIC, Format
 
-__all__ = ["DESCRIBED", "FORMATS", "Array", "draw_codes", "draw_format", "draw_shape", "packed_bytes"]
+__all__ = ["DESCRIBED", "FORMATS", "Array", "draw_codes", "draw_format", "draw_shape"]
 
 Array = np.ndarray[Any, Any]
 
@@ -97,9 +97,3 @@ def draw_codes(rng: np.random.Generator, fmt: Format, shape: tuple[int, ...], ta
     if target is not None and fmt.bits >= 16 and fmt in FORMATS:
         codes = np.where(drawn > 0.5, _near_landmarks(rng, fmt, target, count), codes)
     return np.asarray(codes, fmt.code_dtype).reshape(shape)
-
-
-def packed_bytes(codes: Array, bits: int) -> Array:
-    """Return codes of 2, 4 or 6 bits packed in ONNX's order, bit by bit."""
-    ones = (codes.reshape(-1, 1).astype(np.uint8) >> np.arange(bits, dtype=np.uint8)) & 1
-    return np.packbits(ones.reshape(-1), bitorder="little")
