@@ -113,8 +113,10 @@ def test_no_table_is_cut(scrolling: Any, address: str, part: int) -> None:
     scrolled: dict[str, set[str]] = {}
     for where in entered(visit, part):
         for _ in range(closed.count()):
-            closed.first.click()
-        visit.settle()
+            summary = closed.first.element_handle()
+            summary.click()
+            page.wait_for_function("one => one.parentElement.open || !one.isConnected", arg=summary)
+            visit.settle()  # what is drawn when it is opened moves those below
         folds = page.locator(".lp-fold summary").all() if where == "Compare" else []
         for fold in folds:  # what is folded away is no wider than its column
             fold.click()
