@@ -12,11 +12,14 @@ from support.explorer_states import quantize as states
 
 from lowprec import reference
 from lowprec.conformance.report import kept_results
-from lowprec.explorer.pages.quantize import evidence as view
 from lowprec.explorer.pages.quantize.state import Quantize
 from lowprec.explorer.pages.quantize.tensor import sampled, typed
 from lowprec.explorer.pages.quantize.view import Quantized, quantize
 from lowprec.spec.formats import FLOAT32
+
+pytest.importorskip("streamlit")
+
+from lowprec.explorer.pages.quantize import evidence as view
 
 
 def quantized(state: Quantize) -> Quantized:
