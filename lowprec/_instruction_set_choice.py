@@ -25,21 +25,6 @@ serial_reason: str | None = None
 problems: list[str] = []
 """What was wrong with variables. None changes a bit of a result, so a program that imports the library goes on."""
 
-try:
-    if os.environ.get("LOWPREC_OPENMP") == "0":
-        raise ImportError("LOWPREC_OPENMP is 0")
-    from . import _kernels
-except ImportError as error:
-    if not any(name in str(error) for name in ("LOWPREC_OPENMP", *OPENMP_LIBRARIES)):
-        raise
-    serial_reason = str(error)
-    _kernels = importlib.import_module("lowprec._kernels_serial")
-    sys.modules["lowprec._kernels"] = _kernels  # for `from .._kernels import isa`
-    sys.modules["lowprec"]._kernels = _kernels  # type: ignore[attr-defined]  # for `from .. import _kernels`
-else:
-    if not _kernels.openmp():
-        serial_reason = "built without OpenMP"
-
 
 def setting(name: str, read: Callable[[str], _Value], default: _Value) -> _Value:
     """Return what `read` returns for a variable; the default where it is not set, empty, or `read` raises ValueError.
@@ -55,6 +40,28 @@ def setting(name: str, read: Callable[[str], _Value], default: _Value) -> _Value
         problems.append(str(error))
         logging.getLogger("lowprec").warning("lowprec: %s", error)
         return default
+
+
+def _takes_openmp(text: str) -> bool:
+    if text not in ("0", "1"):
+        raise ValueError(f"LOWPREC_OPENMP must be 0 or 1; got {text!r}")
+    return text == "1"
+
+
+try:
+    if not setting("LOWPREC_OPENMP", _takes_openmp, True):
+        raise ImportError("LOWPREC_OPENMP is 0")
+    from . import _kernels
+except ImportError as error:
+    if not any(name in str(error) for name in ("LOWPREC_OPENMP", *OPENMP_LIBRARIES)):
+        raise
+    serial_reason = str(error)
+    _kernels = importlib.import_module("lowprec._kernels_serial")
+    sys.modules["lowprec._kernels"] = _kernels  # for `from .._kernels import isa`
+    sys.modules["lowprec"]._kernels = _kernels  # type: ignore[attr-defined]  # for `from .. import _kernels`
+else:
+    if not _kernels.openmp():
+        serial_reason = "built without OpenMP"
 
 
 def _instruction_set(text: str) -> str:

@@ -21,7 +21,7 @@ WRONG = [
 ] + [
     ("LOWPREC_ISA", value, f"LOWPREC_ISA must be one of {SETS} on this machine; got {value!r}")
     for value in ("v5", "V4", "avx2")
-]  # fmt: skip
+] + [("LOWPREC_OPENMP", value, f"LOWPREC_OPENMP must be 0 or 1; got {value!r}") for value in ("x", "2")]  # fmt: skip
 
 
 def process(*command: str, **variables: str) -> subprocess.CompletedProcess[str]:
