@@ -93,8 +93,8 @@ template <int N> struct side_t<u8, 2, N> : packed_t<2, N> {};
 template <int N> struct side_t<u8, 4, N> : packed_t<4, N> {};
 template <int N> struct side_t<u8, 6, N> : packed_t<6, N> {};
 
-// The scales and zero points of a call, which elements share them, and its random numbers. Element (outer, position, inner), in C order, has
-// the scale with index (outer * outer_step + position / block) * width + (width > 1 ? inner : 0).
+// The scales and zero points of a call, which elements share them, and its random numbers. Element (outer, position,
+// inner), in C order, has the scale with index (outer * outer_step + position / block) * width + (width > 1 ? inner : 0).
 struct operands_t {
     u64 scale, zero;  // addresses; no zero points: 0
     u64 inner, length, block, outer_step, width;
@@ -126,7 +126,7 @@ struct position_t {
     u64 inner, position, within, row;  // within its block; the row of its scale: outer * outer_step + position / block
 
     LP_INLINE position_t(u64 element, const operands_t &o) {
-        const u64 outer_and_position = element < o.inner ? 0 : quotient(element, o.inner);
+        const u64 outer_and_position = o.inner == 1 ? element : element < o.inner ? 0 : quotient(element, o.inner);
         const u64 outer = outer_and_position < o.length ? 0 : quotient(outer_and_position, o.length);
         inner = element - outer_and_position * o.inner;
         position = outer_and_position - outer * o.length;
@@ -150,27 +150,61 @@ struct position_t {
     LP_INLINE u64 scale_index(const operands_t &o) const { return row * o.width + (o.width > 1 ? inner : 0); }
 };
 
+// The row of the scale of an element: by one division where blocks fill the axis.
+LP_INLINE u64 row_of(u64 element, const operands_t &o) {
+    return o.outer_step * o.block == o.length ? quotient(element, o.inner * o.block) : position_t(element, o).row;
+}
+
+// Which scales the elements of a vector have, for every vector of a call alike: the only one; one that they share, where
+// axes and blocks are whole vectors; scales that follow each other; or others.
+enum scales_of_vector_t { ONLY, SHARED, CONSECUTIVE, OTHER };
+
+template <int N>
+LP_INLINE scales_of_vector_t scales_of_vector(const operands_t &o) {
+    if (o.outer_step == 0 && o.length == 1) return ONLY;
+    const bool rows_are_whole = o.inner * o.length % N == 0 && o.inner * o.block % N == 0;
+    if (o.width == 1 && rows_are_whole) return SHARED;
+    if (o.width > 1 ? o.inner % N == 0 : o.inner == 1 && o.block == 1 && o.length % N == 0) return CONSECUTIVE;
+    return OTHER;
+}
+
 // Convert the elements of one vector, with their scales and zero points where C takes them.
 template <class C, int N>
 LP_INLINE void convert_vector(
     const typename C::source_t (&from)[N], typename C::target_t (&to)[N], u64 first, int count, const params_t &p,
-    const operands_t &o) {
+    const operands_t &o, scales_of_vector_t scales) {
     slots_t slots;
-    (void)slots;
+    (void)slots, (void)scales;
     if constexpr (C::takes_scales) {
         const typename C::scale_t *scale = reinterpret_cast<const typename C::scale_t *>(o.scale);
         const u32 *zero = reinterpret_cast<const u32 *>(o.zero);
-        position_t at(first, o);
-        LP_UNROLL for (int k = 0; k < N; ++k) {
-            const u64 index = at.scale_index(o);
-            const u32 zero_point = k < count && zero ? zero[index] : 0;
+        const auto convert = [&](int k, typename C::scale_t of_element, u32 zero_point) {
             if constexpr (C::takes_slots) {
                 const u32 slot = slots.at(o.slot + first + k, o.seed, p.round_slot_bits);
-                to[k] = k < count ? C::convert_one(from[k], p, scale[index], zero_point, slot) : 0;
+                to[k] = C::convert_one(from[k], p, of_element, zero_point, slot);
             } else {
-                to[k] = k < count ? C::convert_one(from[k], p, scale[index], zero_point) : 0;
+                to[k] = C::convert_one(from[k], p, of_element, zero_point);
             }
-            at.step(o);
+        };
+        if (scales <= SHARED) {
+            const u64 index = scales == ONLY ? 0 : row_of(first, o);
+            const typename C::scale_t of_vector = scale[index];
+            const u32 zero_point = zero ? zero[index] : 0;
+            LP_UNROLL for (int k = 0; k < N; ++k) convert(k, of_vector, zero_point);
+        } else if (scales == CONSECUTIVE) {  // the array is whole vectors
+            const u64 index = position_t(first, o).scale_index(o);
+            LP_UNROLL for (int k = 0; k < N; ++k) convert(k, scale[index + k], zero ? zero[index + k] : 0);
+        } else {
+            position_t at(first, o);
+            LP_UNROLL for (int k = 0; k < N; ++k) {
+                if (k < count) {
+                    const u64 own = at.scale_index(o);
+                    convert(k, scale[own], zero ? zero[own] : 0);
+                } else {
+                    to[k] = 0;
+                }
+                at.step(o);
+            }
         }
     } else if constexpr (C::takes_slots) {
         LP_UNROLL for (int k = 0; k < N; ++k)
@@ -189,6 +223,8 @@ LP_INLINE void convert_vectors(
     typedef side_t<typename C::target_t, C::target_bits, N> target_side;
     const bool aligned = reinterpret_cast<u64>(src) % alignof(typename source_side::vector_t) == 0
                          && reinterpret_cast<u64>(dst) % alignof(typename target_side::vector_t) == 0;
+    scales_of_vector_t scales = ONLY;
+    if constexpr (C::takes_scales) scales = scales_of_vector<N>(o);
     for (u64 vector = thread; vector * N < n; vector += threads) {
         const u64 left = n - vector * N;
         const int count = left < N ? (int)left : N;
@@ -196,7 +232,7 @@ LP_INLINE void convert_vectors(
         typename C::source_t from[N];
         typename C::target_t to[N];
         source_side::read(src, vector, count, whole, from);
-        convert_vector<C>(from, to, vector * N, count, p, o);
+        convert_vector<C>(from, to, vector * N, count, p, o, scales);
         target_side::write(dst, vector, count, whole, to);
     }
 }

@@ -40,7 +40,7 @@ QUANTIZED = type_table("QuantizeLinear", 28)
 DEQUANTIZED = type_table("DequantizeLinear", 28)
 TARGETS = list(dict.fromkeys(types.y for types in QUANTIZED))
 SOURCES = list(dict.fromkeys(types.x for types in DEQUANTIZED))
-SHAPES = [(), (1,), (7,), (40,), (3, 5), (2, 3, 17), (4, 33, 2), (2, 3, 4, 5)]
+SHAPES = [(), (1,), (7,), (40,), (3, 5), (3, 32), (2, 3, 17), (4, 33, 2), (2, 3, 4, 5), (3, 2, 16)]
 
 
 def _run(
