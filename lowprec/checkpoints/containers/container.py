@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zipfile
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from ..schemes.cast import ElementRules
 
 __all__ = [
     "ArchiveMember", "Container", "FileRegion", "InMemory", "Location", "OutputTensor", "StoredTensor",
-    "TensorReader",
+    "TensorReader", "check_distinct",
 ]  # fmt: skip
 
 
@@ -195,6 +196,13 @@ def _fill(view: memoryview, stream: Any) -> None:
         if not n:
             raise ValueError("it ended early: has it changed?")
         done += n
+
+
+def check_distinct(tensors: Sequence[StoredTensor]) -> None:
+    """Raise ValueError where two tensors have one name."""
+    twice = next((name for name, count in Counter(one.name for one in tensors).items() if count > 1), None)
+    if twice is not None:
+        raise ValueError(f"it names twice {ascii(twice)[:80]}")
 
 
 @dataclass(frozen=True, slots=True)

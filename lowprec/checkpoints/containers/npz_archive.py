@@ -21,7 +21,7 @@ from ...spec.formats import FORMATS, NUMERIC, Format, as_format, is_onnx_row
 from ..files.atomic_output import OutputFile, OutputFiles, Slot, rename_file
 from ..files.errors import BROKEN_ZIP, FileError, reason
 from ..memory_limit import DEFAULT, Limits
-from .container import ArchiveMember, OutputTensor, StoredTensor
+from .container import ArchiveMember, OutputTensor, StoredTensor, check_distinct
 from .json_scanner import decode
 from .no_checkpoint import check_members
 from .npy_header import Elements, find_elements, header
@@ -150,6 +150,7 @@ class NpzArchive:
                         raise ValueError(f"member {ascii(info.filename)[:80]} is encrypted")
                     check_size(path, info)
                 self.tensors = [_read_member(path, index, archive, source) for index in range(len(infos))]
+                check_distinct(self.tensors)
         except FileError:
             raise
         except BROKEN_ZIP as error:

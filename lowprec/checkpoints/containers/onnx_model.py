@@ -7,7 +7,6 @@ too, and Constants of several numbers, also in functions. Other tensors stay as 
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from ...spec.formats import FORMATS, NUMERIC, Format, Kind
 from ..files.atomic_output import OutputFile, OutputFiles, Slot, file_identity, rename_new, replace_existing
 from ..files.errors import FileError, reason
 from ..memory_limit import DEFAULT, Limits
-from .container import FileRegion, InMemory, Location, OutputTensor, StoredTensor
+from .container import FileRegion, InMemory, Location, OutputTensor, StoredTensor, check_distinct
 from .onnx_graph import Revised, find_inner, revise, tensors_in
 from .onnx_protobuf import (
     GRAPH,
@@ -129,9 +128,7 @@ class OnnxModel:
                 raise ValueError("it names no version")
             self._defaults = {one.name for one in self.graph.input} if self.model.ir_version >= 4 else set()
             self.tensors = [self._outer(tensor, raw) for tensor, raw in zip(self.initializers, places, strict=True)]
-            twice = next((name for name, n in Counter(one.name for one in self.tensors).items() if n > 1), None)
-            if twice is not None:
-                raise ValueError(f"it names twice {ascii(twice)[:80]}")
+            check_distinct(self.tensors)
             self._inner_names: list[str | None] = []
             self._add_inner(limits)
             self._inside = set(self._inner_names)
