@@ -8,8 +8,21 @@ cdef extern from * nogil:
     #else
     #define LP_PREFETCH(p) ((void)(p))
     #endif
+    /* Loops of vectors prefetch with every 64 elements, which fill cache lines, what is PREFETCH_DISTANCE after them.
+       Where there is nothing so far on, as in the cache, they prefetch these elements themselves, which costs less than
+       a branch; but `stores` are loops that a core's loads and stores bound. */
+    static inline void lp_prefetch_group(
+        int stores, const void *s, ptrdiff_t s_ahead, int s_size, const void *d, ptrdiff_t d_ahead, int d_size
+    ) {
+        if (stores && !(s_ahead | d_ahead)) return;
+        for (int i = 0; i < s_size; i += 64) LP_PREFETCH((const char *)s + s_ahead + i);
+        for (int i = 0; i < d_size; i += 64) LP_PREFETCH((const char *)d + d_ahead + i);
+    }
     """
     void prefetch "LP_PREFETCH" (const void *p) noexcept
+    void prefetch_group "lp_prefetch_group" (
+        bint stores, const void *s, Py_ssize_t s_ahead, int s_size, const void *d, Py_ssize_t d_ahead, int d_size,
+    ) noexcept
 
 cdef enum:
     PREFETCH_BYTES = 1024     # of a block: as many cache lines as a core can wait for at once
@@ -55,8 +68,6 @@ cdef inline void prefetch_bits(
             prefetch(<const char *>d + later * d_bits // 8 + line)
 
 
-# Loops of vectors prefetch with every 64 elements, which fill cache lines, what is PREFETCH_DISTANCE after them. Where
-# there is nothing so far on, they prefetch these elements themselves, which costs less than a branch.
 cdef inline Py_ssize_t prefetched_length(Py_ssize_t n, Py_ssize_t whole, remaining_t remaining) noexcept nogil:
     # Elements of a block: those that have others so far on, and in another block the rest.
     cdef Py_ssize_t first = (n + remaining.src - PREFETCH_DISTANCE) & ~<Py_ssize_t>63
@@ -66,9 +77,3 @@ cdef inline Py_ssize_t prefetched_length(Py_ssize_t n, Py_ssize_t whole, remaini
 cdef inline Py_ssize_t prefetched_ahead(int bits, Py_ssize_t last, Py_ssize_t end) noexcept nogil:
     # Bytes from the elements up to `last` to what is prefetched, of elements up to `end`.
     return PREFETCH_DISTANCE * bits // 8 if last + PREFETCH_DISTANCE <= end else 0
-
-
-cdef inline void prefetch_elements(const void *elements, Py_ssize_t ahead, int nbytes) noexcept nogil:
-    cdef int line
-    for line in range(0, nbytes, 64):
-        prefetch(<const char *>elements + ahead + line)

@@ -70,8 +70,7 @@ LP_VBMI static void lp_look_up_bytes(
     for (ptrdiff_t at = 0; at < n; at += LP_WIDTH) {
         const lp_bytes code = bytes_load(s + at), lower = bytes_look_up_128(table.half[0], code);
         const lp_bytes upper = bytes_look_up_128(table.half[1], code);
-        LP_PREFETCH((const char *)(s + at) + s_ahead);
-        LP_PREFETCH((const char *)(d + at) + d_ahead);
+        lp_prefetch_group(0, s + at, s_ahead, LP_WIDTH, d + at, d_ahead, LP_WIDTH);
         bits_store(d + at, bytes_select(bytes_are_negative(code), upper, lower));
     }
 }
@@ -143,11 +142,8 @@ LP_TABLED void lp_look_up_by(
         }
         if (bits == 16) words_of_planes(low, high, x);
         else ints_of_planes(words_all(0), low, high, x);
-        LP_PREFETCH((const char *)(s + at) + s_ahead);
-        for (int j = 0; j < bits / 8; j++) {
-            LP_PREFETCH(d + 64 * j + d_ahead);
-            bits_store(d + 64 * j, x[j]);
-        }
+        lp_prefetch_group(bits == 32, s + at, s_ahead, LP_WIDTH, d, d_ahead, LP_WIDTH * bits / 8);
+        for (int j = 0; j < bits / 8; j++) bits_store(d + 64 * j, x[j]);
     }
 }
 LP_VBMI static void lp_look_up_words(
@@ -261,8 +257,7 @@ LP_TABLED void lp_look_up_upper16_by(
             code = bytes_select(beyond, other, code);
         }
         code = bits_xor(code, bits_and(bytes_packed(a, b), bytes_all(0x80)));
-        for (int j = 0; j < 2; j++) LP_PREFETCH((const char *)(s + at + 32 * j) + s_ahead);
-        LP_PREFETCH((const char *)(d + at) + d_ahead);
+        lp_prefetch_group(0, s + at, s_ahead, 2 * LP_WIDTH, d + at, d_ahead, LP_WIDTH);
         bits_store(d + at, words_packed_in_order(code));
     }
 }
