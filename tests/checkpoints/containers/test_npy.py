@@ -18,7 +18,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import Array, leftovers
+from support.checkpoint_files import Array, at_call, leftovers, raising
 
 import lowprec as lp
 import lowprec.checkpoints
@@ -236,15 +236,7 @@ def test_a_failed_write_leaves_the_old_file(
         path.write_bytes(b"old")
     function, number = step.split()
     home: Any = Path if function == "open" else os
-    original, calls = getattr(home, function), []
-
-    def fails(*arguments: Any, **options: Any) -> Any:  # the new file is opened to be made, and to be written
-        calls.append(arguments)
-        if len(calls) == int(number):
-            raise error
-        return original(*arguments, **options)
-
-    monkeypatch.setattr(home, function, fails)
+    calls = at_call(monkeypatch, home, function, raising(error), int(number))  # opened to be made, and to be written
     with contextlib.suppress(FileError, KeyboardInterrupt):
         write(path, codes_of(fmt), fmt, overwrite=overwrite)
     monkeypatch.undo()
