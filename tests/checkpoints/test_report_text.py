@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.checkpoint_files import everything, save
 from support.command_line import run
+from support.paths import table
 from support.quantized_checkpoints import LAYOUTS, write_folder
 from support.resumed_conversions import SHARDS, three_shards
 
@@ -23,34 +24,7 @@ from lowprec.checkpoints.containers.model_config import Description, description
 from lowprec.checkpoints.conversion_report import layer_kind
 from lowprec.checkpoints.progress import Progress
 
-KINDS = {
-    # Llama, Qwen
-    "model.layers.0.self_attn.q_proj.weight": "q_proj", "model.layers.31.mlp.down_proj.weight": "down_proj",
-    "model.layers.1.input_layernorm.weight": "input_layernorm", "model.layers.1.self_attn.q_proj.bias": "q_proj",
-    "model.embed_tokens.weight": "embed_tokens", "lm_head.weight": "lm_head", "model.norm.weight": "norm",
-    # DeepSeek, Mixtral, Qwen MoE
-    "model.layers.3.mlp.experts.255.gate_proj.weight": "experts",
-    "model.layers.3.mlp.shared_experts.up_proj.weight": "shared_experts",
-    "model.layers.3.mlp.shared_expert.up_proj.weight": "shared_expert",
-    "model.layers.3.mlp.shared_expert_gate.weight": "shared_expert_gate", "model.layers.3.mlp.gate.weight": "gate",
-    "model.layers.3.mlp.gate.e_score_correction_bias": "gate",
-    "model.layers.3.self_attn.kv_a_proj_with_mqa.weight": "kv_a_proj_with_mqa",
-    "layers.5.ffn.experts.12.w1.weight": "experts", "layers.5.attn.wq_a.weight": "wq_a",
-    "model.layers.0.block_sparse_moe.experts.7.w2.weight": "experts",
-    # gpt-oss, of Hugging Face and of OpenAI
-    "model.layers.0.mlp.experts.gate_up_proj": "experts", "model.layers.0.mlp.experts.down_proj_bias": "experts",
-    "model.layers.0.mlp.router.weight": "router", "model.layers.0.self_attn.sinks": "self_attn",
-    "block.4.attn.qkv.weight": "qkv", "block.4.mlp.mlp1_weight": "mlp",
-    # Flux, of Black Forest Labs and of diffusers
-    "double_blocks.0.img_attn.qkv.weight": "qkv", "double_blocks.18.img_mlp.0.weight": "img_mlp",
-    "single_blocks.37.linear1.weight": "linear1", "final_layer.adaLN_modulation.1.weight": "adaLN_modulation",
-    "img_in.weight": "img_in", "transformer_blocks.0.attn.to_out.0.weight": "to_out",
-    "transformer_blocks.0.ff.net.0.proj.weight": "proj",
-    "time_text_embed.timestep_embedder.linear_1.weight": "linear_1",
-    # GGUF, ONNX, arrays
-    "blk.7.attn_q.weight": "attn_q", "/model/layers.0/attn/q_proj/MatMul.weight": "MatMul",
-    "onnx::MatMul_123": "onnx::MatMul", "w": "w",
-}  # fmt: skip
+KINDS: dict[str, str] = table(__file__)["kinds"]
 
 
 def test_kinds_of_layers() -> None:

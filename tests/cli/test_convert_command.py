@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from support.checkpoint_files import TENSORS, everything, leftovers, save, stored_bytes
 from support.command_line import fail, run, usage_error
+from support.paths import table
 
 import lowprec as lp
 from lowprec.checkpoints import convert
@@ -75,44 +76,12 @@ def test_every_option_reaches_the_conversion() -> None:
     assert out.endswith(", verified\n")
 
 
-@pytest.mark.parametrize(
-    ("command", "text"),
-    [("convert x.safetensors y.safetensors --to e4m3", "--to must be a format's name"),
-     ("convert x.safetensors y.safetensors --to nvfp4",
-      "--to must be a format; got 'nvfp4'; did you mean --recipe nvfp4a16 or comfy-nvfp4 or modelopt-nvfp4 or "
-      "float4_e2m1fn with a --scale?"),
-     ("convert x.safetensors y.safetensors --to string", "--to must be a format of numbers; got string"),
-     ("convert x.safetensors y.safetensors --to int8 --from int4", "--from is for .npy and .npz"),
-     ("convert x.safetensors y.npz --to float16", "y.npz: must be a .safetensors file, as x.safetensors is"),
-     ("convert x.safetensors x.safetensors --to float16 --overwrite", "must not be the input itself"),
-     ("convert x.safetensors y.safetensors --to float8_e5m2 --opset 18", "which Cast has since opset 19"),
-     ("convert x.safetensors y.safetensors --to int8 --include nosuch",
-      "has no tensor or module that --include 'nosuch' names"),
-     ("convert x.safetensors y.safetensors --to uint8 --scale tensor", "--to must be a signed format to be scaled"),
-     ("convert x.safetensors y.safetensors --to int8 --threads 0", "--threads must be an integer from 1 to 1024"),
-     ("convert x.safetensors y.safetensors --to int8 --max-memory 1M", "--max-memory must be at least 98M"),
-     ("convert x.safetensors y.safetensors --to float16 --report no/r.json", "no/r.json: must be a file in an"),
-     ("convert x.safetensors y.safetensors --to float16 --report y.safetensors", "a report must not be y.safetensors"),
-     ("convert x.safetensors y.safetensors --to int8 --scale-format int8", "--scale-format must be one of"),
-     ("inspect x.safetensors --from int4", "--from is for .npy and .npz")],
-)  # fmt: skip
+@pytest.mark.parametrize(("command", "text"), table(__file__)["refused"])
 def test_errors(command: str, text: str) -> None:
     assert text in fail(*command.split())
 
 
-@pytest.mark.parametrize(
-    ("command", "text"),
-    [("convert", "arguments are required: SRC, DST"), ("convert x.safetensors", "arguments are required: DST"),
-     ("convert x.safetensors y.safetensors", "one of the arguments --to --recipe --layout is required"),
-     ("inspect", "arguments are required"),
-     ("convert a b --to int8 --scale rows",
-      "--scale: must be none, tensor, axis:N or block:B, B from 1 to 65536; got 'rows'"),
-     ("convert a b --recipe float16", "--recipe: must be a recipe; got 'float16'; --to takes formats"),
-     ("convert a b --to int8 --max-memory lots", "--max-memory: must be a number of bytes such as 256M or 2G"),
-     ("convert a b --to int8 --progress loud", "--progress: invalid choice: 'loud'"),
-     ("convert a b --to int8 --threads x", "--threads: invalid int value: 'x'"),
-     ("convert a b c --to int8", "unrecognized arguments: c")],
-)  # fmt: skip
+@pytest.mark.parametrize(("command", "text"), table(__file__)["usage"])
 def test_usage(command: str, text: str) -> None:
     error = usage_error(*command.split())
     assert error.startswith("usage: lowprec")

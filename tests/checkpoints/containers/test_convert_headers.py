@@ -18,6 +18,7 @@ from support.command_line import fail, run
 from support.gguf_files import entry, text
 from support.gguf_files import raw_file as gguf_file
 from support.optional import optional
+from support.paths import table
 from support.sharded_checkpoint import INDEX, checkpoint
 
 import lowprec as lp
@@ -34,29 +35,16 @@ safe_open: Any = optional("safetensors:safe_open")
 
 # --- JSON, entry by entry ---
 
-OBJECTS = [
-    "{}", ' {"a": 1}', '{ "a" : [ 1 , {"b": "}"} ] , "c":{"d":"]\\"","e":[]}}\n', '{"a\\"b\\\\":"\\u00e9","é":null}',
-    '{"a":true,"b":-1.5e3,"c":"","d":{},"e":[[],[[]]],"f":{"g":{"h":{}}}}', '{"":""}', '{"a":"\\\\"}',
-    '\t{"x":\r\n"y"}', '{"a":{"b":"{"},"c":["[{"]}',
-]  # fmt: skip
+TABLE = table(__file__)
 
 
-@pytest.mark.parametrize("text", OBJECTS)
+@pytest.mark.parametrize("text", TABLE["objects"])
 def test_entries(text: str) -> None:
     found = [(name, json.loads(value)) for name, value in entries(text.strip().encode())]
     assert found == list(json.loads(text).items())
 
 
-BROKEN = [
-    "", "[]", "{", '{"a"', '{"a":', '{"a":1', '{"a":1,', '{"a":1,}', '{,}', '{"a" 1}', '{"a":1 "b":2}', '{a:1}',
-    "{1:2}", '{"a":}', '{"a":[}', '{"a":[1}', '{"a":{]}', '{"a":"b}', '{"a":1}}', '{"a":1}x', '{"a":1}{',
-    '{"a":1,,"b":2}',
-    "{'a':1}", '{"a":[1],2}', '{"a\n":1}', '{"a":"\n"}', '{"a":tru}', '{"a":01}', '{"a":1e}', '{"\\x":1}', '{"a":[1,]}',
-    '{"a":{"b":1,"b":2}}',
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("text", BROKEN)
+@pytest.mark.parametrize("text", TABLE["broken"])
 def test_what_is_no_json(text: str) -> None:
     if text != '{"a":{"b":1,"b":2}}':
         with pytest.raises(ValueError, match=r"."):

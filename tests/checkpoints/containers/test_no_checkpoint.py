@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from support.command_line import fail, run, usage_error
 from support.optional import optional
+from support.paths import table
 from support.quantized_checkpoints import LAYOUTS, TOOLS, write_folder
 from support.tiny_models import llama
 from support.typed_tensors import BF16, read_tensors, write_model, write_tensors
@@ -60,22 +61,7 @@ def all_say(path: str, text: str) -> None:
 # --- what is not there ---
 
 
-@pytest.mark.parametrize(
-    ("path", "text"),
-    [
-        (
-            "meta-llama/Llama-3.2-1B",
-            r"^meta-llama/Llama-3\.2-1B: No such file.*: hf download meta-llama/Llama-3\.2-1B ",
-        ),
-        ("https://hub.example/a/b", r"^https://hub\.example/a/b: is an address.* hf download OWNER/NAME "),
-        ("hf://openai/gpt-oss-20b", r"^hf://openai/gpt-oss-20b: is an address.* hf download openai/gpt-oss-20b "),
-        ("hf://models/openai/gpt-oss-20b@main", r"hf download openai/gpt-oss-20b "),
-        ("nothing", "^nothing: No such file or directory$"),
-        ("./a/b", "^a/b: No such file or directory"),
-        ("some/model.safetensors", r"^some/model\.safetensors: No such file or directory$"),
-        ("here/model", "^here/model: No such file or directory$"),
-    ],
-)
+@pytest.mark.parametrize(("path", "text"), table(__file__)["paths"])
 def test_a_name_or_an_address(path: str, text: str) -> None:
     Path("here").mkdir()
     all_say(path, text)
@@ -287,15 +273,7 @@ def test_no_other_layout_is_named(name: str) -> None:
 # --- names of recipes ---
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("Q8_0", "did you mean q8_0?"), ("q8-0", "did you mean q8_0?"), ("FP8-Dynamic", "did you mean fp8-dynamic?"),
-        ("fp8-dynamc", "did you mean fp8-dynamic?"), ("FP8_BLOCK", "did you mean fp8-block?"),
-        ("w4a16_g32", "did you mean w4a16-g32?"),
-        ("nvfp4", "did you mean nvfp4a16 or comfy-nvfp4 or modelopt-nvfp4?"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "text"), table(__file__)["recipes"])
 def test_a_recipe_of_almost_that_name(name: str, text: str) -> None:
     with pytest.raises(ValueError, match=re.escape(text)) as caught:
         convert("x", "y", recipe=name)

@@ -16,6 +16,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.paths import table
 from support.typed_tensors import Array, Tensors, read_tensors, words, write_model
 
 import lowprec as lp
@@ -145,21 +146,7 @@ def test_group_sizes_of_single_modules() -> None:
     assert (read_tensors(Path("out"))[P + ".weight"] == expected).all()
 
 
-REFUSED: dict[str, tuple[Config, str]] = {
-    "packing": ({"packing_format": "auto_round:x"}, "must say the packing_format auto, .*; got 'auto_round:x'"),
-    "no text": ({"packing_format": 4}, "must say the packing_format auto, .*; got 4"),
-    "awq of a backend": ({"packing_format": "absent", "backend": "awq"}, "must say the packing_format; its backend"),
-    "AWQ of 8 bits": ({"packing_format": "auto_round:auto_awq", "bits": 8}, "AWQ: config.json must say 4 bits; got 8"),
-    "9 bits": ({"bits": 9}, "must have 2 to 8 bits in config.json; got 9"),
-    "bits as text": ({"bits": "4"}, "must have 2 to 8 bits in config.json; got '4'"),
-    "16 bits": ({"extra_config": {P: {"bits": 16}}}, "must have 2 to 8 bits in config.json; got 16"),
-    "inputs of 8 bits": ({"act_bits": 8}, r"inputs of more than 8 bits in config\.json \(act_bits\); got 8"),
-    "MX integers": ({"data_type": "mx_int"}, "must be of the data_type int in config.json; got 'mx_int'"),
-    "floats": ({"extra_config": {P: {"data_type": "fp"}}}, "must be of the data_type int in config.json; got 'fp'"),
-    "rotation": ({"rotation_config": {"hadamard_type": "x"}}, r"has rotated weights \(rotation_config in config\.json"),
-    "scales of scales": ({"super_bits": 6}, r"has scales of scales \(super_bits in config\.json\), which are not read"),
-    "no expression": ({"extra_config": {"(": {"bits": 8}}}, r"each name in extra_config must be a module or a regular"),
-}  # fmt: skip
+REFUSED: dict[str, tuple[Config, str]] = table(__file__)["refused"]
 
 
 @pytest.mark.parametrize("case", REFUSED)

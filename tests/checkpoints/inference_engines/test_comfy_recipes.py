@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.checkpoint_files import everything, parse
 from support.command_line import fail, run
+from support.paths import table
 from support.typed_tensors import FP4, Array, Tensors, read_tensors, write_tensors
 
 from lowprec.checkpoints import convert
@@ -25,45 +26,9 @@ pytestmark = pytest.mark.usefixtures("working_folder")
 BF16 = np.dtype(ml_dtypes.bfloat16)
 RECIPES = ("comfy-fp8", "comfy-mxfp8", "comfy-nvfp4")
 
-QUANTIZED = (
-    "double_blocks.0.img_attn.qkv", "double_blocks.18.txt_mlp.2", "double_blocks.0.img_mod.lin",  # Flux
-    "single_blocks.37.linear1", "single_blocks.0.modulation.lin",
-    "model.diffusion_model.joint_blocks.3.x_block.attn.qkv",  # SD3
-    "blocks.0.self_attn.q", "blocks.39.cross_attn.k_img", "blocks.0.ffn.0", "vace_blocks.0.ffn.2",  # Wan
-    "transformer_blocks.0.attn.to_out.0", "transformer_blocks.59.img_mlp.net.0.proj",
-    "transformer_blocks.7.img_mod.1", "transformer_blocks.0.attn2.to_k", "transformer_blocks.27.ff.net.2",
-    "transformer_blocks.0.audio_attn1.to_v",  # LTX
-    "layers.0.attention.qkv", "layers.29.feed_forward.w1",  # Z-Image
-    "model.diffusion_model.input_blocks.4.1.transformer_blocks.0.attn1.to_q",  # SDXL
-    "double_blocks.19.img_mlp.fc1", "single_blocks.0.linear2",  # Hunyuan
-)  # fmt: skip
-
-KEPT = {
-    "not in a numbered block": (
-        "proj_out", "head.head", "noise_refiner.0.attention.qkv", "double_stream_modulation_img.lin", "x_embedder",
-        "time_projection.1", "text_embedding.2", "caption_projection", "img_in", "time_in.in_layer",
-        "final_layer.linear", "final_layer.adaLN_modulation.1", "cap_embedder.1",
-    ),
-    "a norm": ("transformer_blocks.0.norm1.linear", "blocks.0.self_attn.norm_q"),
-    "an embedding": (
-        "txt_in.individual_token_refiner.blocks.0.self_attn_qkv", "input_blocks.1.0.emb_layers.1",
-        "time_text_embed.blocks.0.linear",
-    ),
-    "modulation by the time step (adaLN)": (
-        "layers.0.adaLN_modulation.0", "joint_blocks.0.context_block.adaLN_modulation.1",
-        "blocks.2.adaln_modulation_mlp.1",
-    ),
-    "a gate": ("transformer_blocks.0.attn1.to_gate_logits", "double_stream_blocks.0.block.ff_i.gate"),
-    "conditioning": (
-        "distilled_guidance_layer.layers.0.in_layer", "llm_adapter.blocks.0.mlp.0", "nerf_blocks.0.param_generator",
-        "video_embeddings_connector.transformer_1d_blocks.0.attn1.to_q", "face_adapter.fuser_blocks.0.linear1_kv",
-    ),
-    "part of a text encoder or an autoencoder": (
-        "text_encoders.t5xxl.transformer.encoder.block.0.layer.0.SelfAttention.q", "vae.decoder.blocks.0.attn.q",
-        "conditioner.embedders.0.transformer.text_model.encoder.layers.0.self_attn.q_proj",
-        "first_stage_model.decoder.blocks.0.attn.q", "cond_stage_model.model.layers.0.self_attn.q_proj",
-    ),
-}  # fmt: skip
+TABLE = table(__file__)
+QUANTIZED = [module for modules in TABLE["quantized"].values() for module in modules]
+KEPT: dict[str, list[str]] = TABLE["kept"]
 
 
 def why(recipe: str, name: str, shape: tuple[int, ...] = (32, 32)) -> str:
