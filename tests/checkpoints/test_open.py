@@ -273,13 +273,6 @@ def test_arguments(arguments: dict[str, Any], error: type[Exception], text: str)
         checkpoint.read(**reading)
 
 
-def test_codes_of_a_format_that_the_file_does_not_name() -> None:
-    np.save("x.npy", random_codes((3, 4)).view("V1"))
-    with lp.checkpoints.open("x.npy", source="float8_e4m3fn") as checkpoint:
-        assert checkpoint["x.npy"].tobytes() == random_codes((3, 4)).tobytes()
-        assert checkpoint["x.npy"].dtype == F8
-
-
 def test_broken_files() -> None:
     with pytest.raises(FileError, match="nothing: No such file"):
         lp.checkpoints.open("nothing")
@@ -302,14 +295,6 @@ def test_two_tensors_of_one_name() -> None:
         write_tensors(Path(f"in/{shard}.safetensors"), {"w": np.ones(3, np.float32)})
     with pytest.raises(FileError, match="in: has two tensors for the name 'w'"):
         lp.checkpoints.open("in")
-
-
-def test_what_holds_no_numbers() -> None:
-    np.savez("x.npz", text=np.array(["a"]), w=np.ones(3))
-    with lp.checkpoints.open("x.npz") as checkpoint:
-        assert list(checkpoint) == ["text.npy", "w"]
-        with pytest.raises(FileError, match="holds no numbers that can be read"):
-            checkpoint["text.npy"]
 
 
 def test_scales_of_columns(tmp_path: Path) -> None:

@@ -246,14 +246,6 @@ def test_usage_errors(command: str) -> None:
     assert usage_error(*command.split()).startswith("usage: lowprec")
 
 
-def test_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*arguments: Any, **options: Any) -> Any:
-        raise MemoryError
-
-    monkeypatch.setattr("lowprec.cli.cast.encode", full)
-    assert fail("cast", "x.npy", "y.npz", "--to", "int4") == "not enough memory"
-
-
 # --- loss ---
 
 

@@ -16,10 +16,9 @@ from support.command_line import fail, run, usage_error
 from support.paths import table
 
 import lowprec as lp
-from lowprec.checkpoints import convert
 from lowprec.checkpoints.memory_limit import parse_size
 from lowprec.checkpoints.planning.plan_for_layout import LAYOUTS
-from lowprec.checkpoints.progress import as_progress, make_progress, size_text
+from lowprec.checkpoints.progress import make_progress, size_text
 from lowprec.checkpoints.recipes import RECIPES
 from lowprec.cli import main
 
@@ -49,17 +48,6 @@ def test_convert_says_what_it_did() -> None:
     assert report["total"]["saturated"] == 1
     assert report["bytes_per_second"] > 0
     assert stored_bytes(Path("y.safetensors"), "w") == lp.encode(x, 17).tobytes()
-
-
-def test_dry_run_writes_nothing() -> None:
-    before = everything(Path())
-    out = run("convert", "x.safetensors", "y.safetensors", "--to", "int4", "-n", "--scale", "axis:0")
-    assert "tensors would be converted to int4" in out
-    assert everything(Path()) == before
-    planned = convert("x.safetensors", "y.safetensors", to="int4", scale="axis:0", dry_run=True)
-    done = convert("x.safetensors", "y.safetensors", to="int4", scale="axis:0")
-    assert planned.total.bytes_after == done.total.bytes_after
-    assert planned.total.nan is None
 
 
 def test_every_option_reaches_the_conversion() -> None:
@@ -101,19 +89,6 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
             known = {"--to": lp.formats, "--recipe": {one.name for one in RECIPES}, "--layout": LAYOUTS}
             (what,) = known.keys() & set(words)
             assert words[words.index(what) + 1] in known[what]
-
-
-def test_inspect() -> None:
-    out = run("inspect", "x.safetensors", "--stats")
-    lines = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
-    assert lines["ids"] == ["int64", "96", "0", "0", "0", "11", "3x4"]
-    assert lines["empty"] == ["float32", "0", "0", "0", "-", "-", "0x4"]
-    assert lines["layer.0.weight"][:4] == ["float32", "24576", "2", "2"]
-    assert lines["norm"][-1] == "scalar"
-    plain = run("inspect", "x.safetensors")
-    assert plain.splitlines()[-1].startswith("x.safetensors: 8 tensors, ")
-    found = json.loads(run("inspect", "x.safetensors", "--json"))
-    assert {one["name"]: one["shape"] for one in found}["ids"] == [3, 4]
 
 
 # --- progress ---
@@ -158,16 +133,6 @@ def test_progress(style: str, is_terminal: bool, monkeypatch: pytest.MonkeyPatch
     else:
         assert "convert:" in stream.text
         assert "1.00M" in stream.text
-
-
-def test_progress_without_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert type(make_progress("auto", 1)).__name__ == "_Lines"
-    text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float16", "--progress", "bar")
-    assert text == "--progress bar needs tqdm, which is not installed: pip install 'lowprec[convert]'"
-    with pytest.raises(ValueError, match="`progress` must be one of auto, bar"):
-        as_progress("loud")
 
 
 def test_onnx_models_without_onnx(monkeypatch: pytest.MonkeyPatch) -> None:

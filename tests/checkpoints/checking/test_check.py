@@ -30,8 +30,8 @@ from support.checked_models import (
     plain,
     write,
 )
-from support.checkpoint_files import raw_file, sizes_of_reads
-from support.command_line import call, fail, run, usage_error
+from support.checkpoint_files import sizes_of_reads
+from support.command_line import call, run, usage_error
 from support.containers import SOURCES
 from support.quantized_checkpoints import LAYOUTS, REFUSED, write_folder
 from support.tiny_models import llama, llama_config
@@ -43,7 +43,6 @@ from lowprec.checkpoints import Finding, check, progress
 from lowprec.checkpoints.checking import values
 from lowprec.checkpoints.checking.finding import merged
 from lowprec.checkpoints.containers.container import TensorReader
-from lowprec.checkpoints.files.errors import FileError
 from lowprec.cli import main
 
 pytestmark = pytest.mark.usefixtures("working_folder")
@@ -111,14 +110,6 @@ def test_totals_and_shards_beside_the_index() -> None:
     assert not errors(folder)
     index.unlink()
     assert [one.kind for one in errors(folder)] == ["files"]
-
-
-def test_no_checkpoint() -> None:
-    Path("empty").mkdir()
-    assert "holds no safetensors file" in fail("check", "empty")
-    raw_file(Path("x.safetensors"), b"{")
-    with pytest.raises(FileError, match="must be a readable"):
-        check("x.safetensors")
 
 
 # --- how it runs ---

@@ -76,13 +76,6 @@ def test_npy_of_every_layout(x: Array, tmp_path: Path) -> None:
     assert bits_of(array).tolist() == bits_of(lp.cast(x, "bfloat16")).tolist()
 
 
-def test_npy_of_integers_is_kept(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", np.arange(5, dtype=">i4"))
-    report = convert(tmp_path / "x.npy", tmp_path / "y.npy", to="int8")
-    assert [(one.action, one.why) for one in report.tensors] == [("kept", "no floats")]
-    assert everything(tmp_path)["y.npy"] == everything(tmp_path)["x.npy"]
-
-
 def test_npy_codes_that_only_the_caller_knows(tmp_path: Path) -> None:
     x = X.astype(ml_dtypes.float8_e4m3fn)
     np.save(tmp_path / "x.npy", x)
@@ -101,16 +94,6 @@ def test_npy_has_no_room_for_scales(tmp_path: Path) -> None:
         assert {name: (y[name].dtype.name, y[name].shape) for name in y.files} == {
             "x": ("int8", (6, 10)), "x_scale": ("float32", ()),
         }  # fmt: skip
-
-
-def test_old_sidecars_are_read(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", bits_of(X.astype(ml_dtypes.float8_e4m3fn)))
-    (tmp_path / "x.npy.json").write_text('{"format": "float8_e4m3fn"}')
-    with pytest.warns(FutureWarning, match=r"x\.npy\.json: read, but no longer written"):
-        convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float32")
-    assert np.array_equal(
-        np.load(tmp_path / "y.npy"), X.astype(ml_dtypes.float8_e4m3fn).astype(np.float32), equal_nan=True
-    )
 
 
 # --- archives ---

@@ -21,7 +21,8 @@ from support.gguf_files import text as gguf_text
 from support.gguf_files import write as write_gguf
 from support.optional import optional
 
-from lowprec.checkpoints import convert, inspect
+from lowprec import checkpoints
+from lowprec.checkpoints import check, convert, inspect
 from lowprec.checkpoints.containers.safetensors_file import NOTE
 from lowprec.checkpoints.files.errors import FileError
 
@@ -107,8 +108,9 @@ def refused(path: Path, why: str, target: str) -> None:
     try:
         with pytest.raises(FileError, match=why) as caught:
             convert(path, path.with_name(target), to="float16")
-        with pytest.raises(FileError, match=why):
-            inspect(path)
+        for read in (inspect, check, checkpoints.open):
+            with pytest.raises(FileError, match=why):
+                read(path)
         assert tracemalloc.get_traced_memory()[1] < (1 << 22 if path.suffix == ".gguf" else 1 << 24)
     finally:
         tracemalloc.stop()

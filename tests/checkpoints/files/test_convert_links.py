@@ -62,16 +62,6 @@ def test_a_link_that_leads_out(place: str, to: str, source: Path, tmp_path: Path
     assert not (tmp_path / "out" / place).is_symlink()
 
 
-def test_the_command_line(source: Path, tmp_path: Path) -> None:
-    (source / "leak.txt").symlink_to("../secret")
-    command = ["convert", str(source), str(tmp_path / "out"), "--to", "float8_e4m3fn", "--progress", "none"]
-    secret = ascii(str(tmp_path / "secret"))
-    why = f"lowprec: {source}/leak.txt: is a link to {secret}, outside of the folder; say --follow-links\n"
-    assert call(*command) == (1, "", why)
-    run(*command, "--follow-links")
-    assert (tmp_path / "out" / "leak.txt").read_text() == "TOKEN=1"
-
-
 @pytest.mark.parametrize("name", [SHARD, INDEX])
 def test_what_inspect_reads(name: str, source: Path, tmp_path: Path) -> None:
     (source / "leak.txt").symlink_to("../secret")  # which nobody reads here

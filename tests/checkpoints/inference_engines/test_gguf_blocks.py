@@ -54,13 +54,6 @@ def test_the_table_of_types() -> None:
 
 
 @pytest.mark.parametrize("name", BLOCK_TYPES)
-def test_values_of_random_bytes(name: str) -> None:
-    kind = BLOCK_TYPES[name]
-    blocks = np.random.RandomState(1).randint(0, 256, (4096, kind.nbytes)).astype(np.uint8)
-    assert same(decoded(blocks, kind), dequantized(blocks, name))
-
-
-@pytest.mark.parametrize("name", BLOCK_TYPES)
 def test_values_of_every_byte_at_every_place(name: str) -> None:
     """Scales that are NaN, Inf, -0 and subnormal, exponents 0 and 255, and all codes are among them."""
     kind = BLOCK_TYPES[name]
