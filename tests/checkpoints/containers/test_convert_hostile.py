@@ -47,7 +47,7 @@ SAFETENSORS: dict[str, tuple[Callable[[Path], object], str]] = {
     "not UTF-8": (text(b'{"\xff": 1}'), "header is not JSON"),
     "deep": (text(b'{"a":' + b"[" * 200_000), "header is not JSON"),
     "digits": (text(b'{"a":' + b"9" * 5000 + b"}"), "not JSON"),
-    "note deep": (text(b'{"__metadata__": {"lowprec": "' + b"[" * 100_000 + b'"}, ' + ONE[1:]), "must be JSON about tensors"),
+    "note deep": (text(b'{"__metadata__": {"lowprec": "' + b"[" * 100_000 + b'"}, ' + ONE[1:]), "must be JSON about"),
     "empty": (lambda path: path.write_bytes(b""), "too few for a header"),
     "seven": (lambda path: path.write_bytes(bytes(7)), "too few for a header"),
 }  # fmt: skip
