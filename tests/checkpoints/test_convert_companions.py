@@ -11,7 +11,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import everything, parse, save, stored_bytes, values
+from support.checkpoint_files import everything, parse, stored_bytes
 from support.command_line import fail, run
 from support.paths import table
 from support.quantized_checkpoints import (
@@ -243,20 +243,6 @@ def test_inspect_names_the_codes() -> None:
     out = run("inspect", "in")
     assert f"4x1, belongs to '{weight}'\n" in out
     assert out.count("belongs to") == 3
-
-
-# --- archives, and our own output ---
-
-
-@pytest.mark.parametrize("kind", ["npz", "safetensors"])
-@pytest.mark.parametrize("to", ["float8_e4m3fn", "int8", "int4"])
-def test_our_own_output_can_be_kept(to: str, kind: str) -> None:
-    x = {"W": values((4, 8)), "n": values((3,))}
-    np.savez("x.npz", **x)
-    save(Path("x.safetensors"), x)
-    convert(f"x.{kind}", f"y.{kind}", to=to, scale="axis:0")
-    report = convert(f"y.{kind}", f"z.{kind}", to="bfloat16", exclude=["W", "W_scale"])
-    assert [one.name for one in report.tensors if one.action == "converted"] == ["n"]
 
 
 # --- what is ordinary ---

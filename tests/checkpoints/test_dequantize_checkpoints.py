@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Callable
 from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 from support.checkpoint_files import everything
@@ -353,38 +351,6 @@ def test_patterns_fit_codes_or_values() -> None:
     for out, include in (("packed", "*_packed"), ("weight", "*.weight")):
         convert("in", out, to="bfloat16", include=include)
         assert read_tensors(Path(out)).keys() == {"norm.weight", "a.weight", "b.weight"}
-
-
-CODES = {"int8": np.dtype(np.int8), "float8_e4m3fn": F8, "int4": ml_dtypes.int4}
-
-
-def compress(path: Path) -> None:
-    """Write an archive again, with its members compressed."""
-    with zipfile.ZipFile(path) as file:
-        comment, members = file.comment, {one: file.read(one) for one in file.infolist()}
-    with zipfile.ZipFile(path, "w") as file:
-        file.comment = comment
-        for one, content in members.items():
-            one.compress_type = zipfile.ZIP_DEFLATED
-            file.writestr(one, content)
-
-
-@pytest.mark.parametrize("compressed", [False, True])
-@pytest.mark.parametrize("to", ["int8", "int4", "float8_e4m3fn"])
-def test_our_own_archives(to: str, compressed: bool) -> None:
-    x = np.random.default_rng(11).standard_normal((6, 64)).astype(np.float32)
-    np.savez("x.npz", W=x, V=x[:3, :2])
-    convert("x.npz", "y.npz", to=to, scale="axis:0")
-    with np.load("y.npz") as file:
-        y = dict(file)
-    if compressed:
-        compress(Path("y.npz"))
-    convert("y.npz", "z.npz", to="float32", verify=True)
-    with np.load("z.npz") as z:
-        assert set(z.files) == {"W", "V"}
-        for name in z.files:
-            codes = y[name].view(CODES[to]).astype(np.float32)
-            assert z[name].tobytes() == (codes * y[name + "_scale"][:, None]).tobytes()
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])

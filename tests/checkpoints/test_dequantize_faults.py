@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from support.checkpoint_files import everything
 from support.command_line import fail, run
-from support.typed_tensors import BF16, E8M0, F8, Array, nibbles, read_tensors, words, write_model, write_tensors
+from support.typed_tensors import BF16, E8M0, F8, Array, nibbles, read_tensors, words, write_model
 
 import lowprec as lp
 from lowprec.checkpoints import convert
@@ -211,28 +211,6 @@ def test_narrow_floats_without_scales() -> None:
     write(weight, config, **{"b." + name: one for name, one in tensors.items()})
     assert f"note: '{P}weight' has no scales; it is converted by value\n" in run(*TO_BFLOAT16)
     assert read_tensors(Path("out"))[P + "weight"].tobytes() == of((130, 200), BF16).tobytes()
-
-
-def test_the_shard_of_the_scales_is_missing() -> None:
-    tensors, config = block()
-    (codes, scales) = ({P + one: array} for one, array in tensors.items())
-    write_model(Path("in"), {"a.safetensors": codes, "b.safetensors": scales}, {"quantization_config": config})
-    Path("in/b.safetensors").unlink()
-    text = fail(*TO_BFLOAT16)
-    assert f"'{P}weight_scale_inv'" in text
-    assert "b.safetensors" in text
-    Path("in/model.safetensors.index.json").unlink()
-    assert f"'{P}weight'" in fail(*TO_BFLOAT16)
-
-
-def test_a_fault_in_a_file_that_exists() -> None:
-    """What the target was stays."""
-    tensors, _ = block()
-    tensors["weight_scale_inv"][1, 1] = np.nan
-    write_tensors(Path("x.safetensors"), {P + one: array for one, array in tensors.items()})
-    write_tensors(Path("y.safetensors"), {"old": of((3,))})
-    text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float32", "--overwrite")
-    assert f"'{P}weight_scale_inv': has a scale that is NaN" in text
 
 
 # --- config.json ---

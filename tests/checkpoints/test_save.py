@@ -59,17 +59,6 @@ def test_described_formats(kind: str) -> None:
     assert [entry.format for entry in inspect(f"x{kind}")] == [OWN.name]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_codes_in_other_dtypes_are_named_by_source(kind: str) -> None:
-    fp4, int4 = np.arange(16, dtype=np.uint8), np.arange(-8, 8, dtype=np.int8)
-    save(f"x{kind}", {"a": fp4, "b": int4, "c": fp4}, source={"a": "float4_e2m1fn", "b": "int4"})
-    with open(f"x{kind}") as checkpoint:
-        assert np.array_equal(bits_of(checkpoint.read("a")), fp4)
-        assert checkpoint.read("b").dtype == ml_dtypes.int4
-        assert checkpoint.read("b").tolist() == int4.tolist()
-        assert checkpoint.read("c").dtype == np.uint8
-
-
 def test_the_safetensors_package_reads_the_file() -> None:
     tensors = {"w": X, "f8": X.astype(ml_dtypes.float8_e5m2), "n": np.arange(3)}
     save("x.safetensors", tensors, metadata={"format": "pt", "title": "é"})

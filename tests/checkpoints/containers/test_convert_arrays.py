@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.bits import bits_of
-from support.checkpoint_files import Array, everything, values
+from support.checkpoint_files import everything, values
 from support.command_line import fail, run
 
 import lowprec as lp
@@ -59,30 +59,6 @@ def test_npy_keeps_codes_that_its_header_names_alone(tmp_path: Path) -> None:
     codes, fmt = read_array(tmp_path / "w.npz")
     assert fmt is lp.formats["float8_e4m3fn"]
     assert codes.tobytes() == X.astype(ml_dtypes.float8_e4m3fn).tobytes()
-
-
-@pytest.mark.parametrize(
-    "x",
-    [np.asfortranarray(X), X.astype(">f4"), X.astype(">f8"), X[0, 0].reshape(()), X[:0], HALF,
-     np.asfortranarray(HALF.astype(">f2"))],
-    ids=["Fortran", "big-endian", "big-endian double", "0-d", "empty", "half", "Fortran, big-endian half"],
-)  # fmt: skip
-def test_npy_of_every_layout(x: Array, tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", x)
-    convert(tmp_path / "x.npy", tmp_path / "y.npz", to="bfloat16")
-    array, _ = read_array(tmp_path / "y.npz")
-    assert array.shape == x.shape
-    assert array.flags.f_contiguous == x.flags.f_contiguous
-    assert bits_of(array).tolist() == bits_of(lp.cast(x, "bfloat16")).tolist()
-
-
-def test_npy_codes_that_only_the_caller_knows(tmp_path: Path) -> None:
-    x = X.astype(ml_dtypes.float8_e4m3fn)
-    np.save(tmp_path / "x.npy", x)
-    with pytest.raises(FileError, match=r"does not name the format of its uint8 codes; say it with `source`"):
-        convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16")
-    convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16", source="float8_e4m3fn")
-    assert bits_of(np.load(tmp_path / "y.npy")).tolist() == bits_of(lp.cast(x, "float16")).tolist()
 
 
 def test_npy_has_no_room_for_scales(tmp_path: Path) -> None:

@@ -58,9 +58,6 @@ def test_a_folder_without_an_index(tmp_path: Path) -> None:
     (source / INDEX).unlink()
     convert(source, tmp_path / "out", to="float16")
     assert stored_bytes(tmp_path / "out" / "other.safetensors", "a") == lp.encode(values((2,)), "float16").tobytes()
-    (tmp_path / "none").mkdir()
-    with pytest.raises(FileError, match="holds no safetensors file"):
-        convert(tmp_path / "none", tmp_path / "new", to="float16")
 
 
 def test_an_old_folder_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

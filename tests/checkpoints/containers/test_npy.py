@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
-import re
 import stat
 import tracemalloc
 import zipfile
@@ -186,11 +184,6 @@ def test_round_trip(fmt: Format, shape: tuple[int, ...], tmp_path: Path) -> None
         assert info.compress_type == zipfile.ZIP_STORED
 
 
-def test_an_array_in_the_other_byte_order(tmp_path: Path) -> None:
-    write(tmp_path / "x.npy", F32.astype(">f4")[:, ::-1], lp.formats["float32"])
-    assert same(np.load(tmp_path / "x.npy"), np.ascontiguousarray(F32[:, ::-1]))
-
-
 def test_npy_has_no_name_for_other_formats(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"x\.npy: NumPy has no int4; name an \.npz file, which holds its codes"):
         write(tmp_path / "x.npy", codes_of(INT4), INT4)
@@ -327,22 +320,7 @@ def test_members(tmp_path: Path) -> None:
     assert unnamed == "its header does not name the format of its uint8 codes; say it with `source`"
 
 
-def test_broken_archives(tmp_path: Path) -> None:
-    stream = io.BytesIO()
-    np.savez(stream, x=F32, y=F32)
-    good = stream.getvalue()
-    cut = tmp_path / "cut.npz"
-    cut.write_bytes(good[:200])
-    with pytest.raises(FileError, match=r"cut\.npz: must be a readable \.npz archive; "):
-        list(members(cut))
-    flipped = tmp_path / "flipped.npz"
-    at = good.index(F32.tobytes()) + 3
-    flipped.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :])
-    (_, first, why), (_, second, _) = members(flipped)
-    assert first is None
-    assert "CRC" in str(why)
-    assert second is not None
-    assert second.tobytes() == F32.tobytes()
+def test_members_that_are_no_arrays(tmp_path: Path) -> None:
     odd = tmp_path / "odd.npz"
     with zipfile.ZipFile(odd, "w") as archive:
         archive.writestr("readme.txt", "hello")
@@ -384,12 +362,6 @@ def test_check_array_target(tmp_path: Path) -> None:
     for name in ("in.npy", "soft.npy", "hard.npz", "../" + tmp_path.name + "/in.npy"):
         with pytest.raises(FileError, match="must not be the input itself"):
             check_array_target(source, tmp_path / name, UINT8, overwrite=True)
-    for path in (tmp_path, tmp_path / "out.bin", Path("/dev/null")):
-        with pytest.raises(FileError, match=r"must be a \.npy or \.npz file, as .*in\.npy is$"):
-            check_array_target(source, path, UINT8, overwrite=True)
-    for folder in (tmp_path / "no", source):
-        with pytest.raises(FileError, match=f"must be in an existing folder; {re.escape(str(folder))} is none$"):
-            check_array_target(source, folder / "out.npy", UINT8, overwrite=True)
     for name, build in {"dir.npy": Path.mkdir, "pipe.npy": os.mkfifo}.items():
         build(tmp_path / name)
         with pytest.raises(FileError, match="must be a regular file"):
@@ -397,12 +369,6 @@ def test_check_array_target(tmp_path: Path) -> None:
     (tmp_path / "null.npy").symlink_to("/dev/null")
     with pytest.raises(FileError, match="must be a regular file"):
         check_array_target(source, tmp_path / "null.npy", UINT8, overwrite=True)
-    write(target, codes_of(UINT8), UINT8)
-    with pytest.raises(FileError, match=r"out\.npy: exists; say `overwrite`"):
-        check_array_target(source, target, UINT8, overwrite=False)
-    check_array_target(source, target, UINT8, overwrite=True)
-    with pytest.raises(FileError, match=r"out\.npy: NumPy has no int4"):
-        check_array_target(source, target, INT4, overwrite=True)
     sidecar(target).write_text('{"mine": 1}')
     with pytest.raises(FileError, match=r"out\.npy\.json: .* move it away"):
         check_array_target(source, target, UINT8, overwrite=True)

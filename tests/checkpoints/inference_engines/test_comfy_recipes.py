@@ -201,16 +201,6 @@ def test_experts(shape: tuple[int, ...]) -> None:
     assert (read_tensors(Path("y.safetensors"))[P + "weight"] == expected).all()
 
 
-def test_a_file_of_several_formats() -> None:
-    modules = {"a.0.": fp8, "a.1.": nvfp4, "b.": int8}
-    tensors = {module + name: one for module, make in modules.items() for name, one in make().items()}
-    write_tensors(Path("x.safetensors"), {**tensors, "norm.weight": np.ones(3, np.float32)})
-    convert("x.safetensors", "y.safetensors", to="float32")
-    result = read_tensors(Path("y.safetensors"))
-    assert result.keys() == {"norm.weight", "a.0.bias", *[module + "weight" for module in modules]}
-    assert all((result[module + "weight"] == values(make)).all() for module, make in modules.items())
-
-
 FAULTS: dict[str, tuple[Callable[[], Tensors], dict[str, Any], str]] = {
     "no JSON": (fp8, {"comfy_quant": '{"format":'}, "comfy_quant': must be JSON; it is"),
     "not UTF-8": (fp8, {"comfy_quant": np.full(9, 0xFF, np.uint8)}, "comfy_quant': must be JSON"),

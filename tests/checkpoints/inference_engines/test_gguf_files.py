@@ -10,7 +10,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.checkpoint_files import leftovers, save
-from support.command_line import run
 from support.gguf_files import BFLOAT16, Type, entry, number, raw_file, read, text, values_of, write
 from support.optional import optional
 
@@ -160,14 +159,6 @@ def tame(blocks: Array, name: str) -> None:
         blocks[:, place] = 0x38 if name != "MXFP4" else 120
 
 
-def test_plain_files_become_safetensors(model: Path, tmp_path: Path) -> None:
-    convert(model, tmp_path / "b.safetensors", to="float16")
-    made = load_file(tmp_path / "b.safetensors")
-    assert {name: x.shape for name, x in made.items()} == {name: x.shape for name, x in MODEL.items()}
-    assert np.array_equal(made["blk.0.attn_q.weight"], MODEL["blk.0.attn_q.weight"].astype(np.float16))
-    assert np.array_equal(made["blk.0.ids"], MODEL["blk.0.ids"])
-
-
 @pytest.mark.parametrize(("first", "second"), [("q8_0", "q4_0"), ("q4_0", "q8_0"), ("mxfp4", "bf16"), ("bf16", "q8_0")])
 def test_quantized_files_are_quantized_again(first: str, second: str, model: Path, tmp_path: Path) -> None:
     """In one pass, from the values of the blocks; the report says so."""
@@ -223,19 +214,6 @@ def test_losses_are_those_of_the_values(tmp_path: Path) -> None:
     assert q4_0.total.saturated == 1
     noise = np.square(back - x, dtype=np.float64).sum()
     assert q4_0.total.sqnr_db == pytest.approx(10 * np.log10(np.square(x, dtype=np.float64).sum() / noise))
-
-
-def test_inspect_and_check_name_the_types(model: Path, tmp_path: Path) -> None:
-    convert(model, tmp_path / "q.gguf", recipe="mxfp4")
-    listed = {one.name: (one.format, one.shape, one.nbytes) for one in inspect(tmp_path / "q.gguf", stats=True)}
-    assert listed["blk.0.ffn_up_exps.weight"] == ("MXFP4", (4, 3, 64), 4 * 3 * 2 * 17)
-    assert listed["blk.0.attn_norm.weight"] == ("float32", (64,), 256)
-    assert listed["blk.0.ids"][0] == "int32"
-    first = run("inspect", str(tmp_path / "q.gguf")).splitlines()[0]
-    kept, elements = 4 * (64 + 64 + 4 * 64 + 64 * 40) + 20, 6 * 64 + 64 * 64 + 4 * 3 * 64 + 6 * 96
-    sizes = [f"{n / 1024:.1f} KiB" for n in (kept + elements // 32 * 17, kept + elements * 2)]
-    assert first.endswith(f": float32 and GGUF MXFP4, 1 layer: {sizes[0]}; to bfloat16 {sizes[1]}")
-    assert [str(one) for one in lp.checkpoints.check(tmp_path / "q.gguf")] == ["note: GGUF MXFP4: 4 weights"]
 
 
 def test_refusals(model: Path, tmp_path: Path) -> None:

@@ -151,25 +151,6 @@ def test_a_remark_on_modules_that_engines_fuse(model: Path, tmp_path: Path) -> N
     assert report.remarks == []
 
 
-def test_refusals(model: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    config = {**llama_config(), "quantization_config": {"quant_method": "x"}}
-    unknown = write_folder(tmp_path / "unknown", llama(), config)
-    for source, options, text in (
-        (unknown, {"recipe": "int8"}, "is quantized already, in a way that is not known"),
-        (model, {"recipe": "int8", "keep": "nothing*"}, "has no tensor or module that `keep` 'nothing.'"),
-        (model, {"recipe": "int8", "keep": "*"}, "has no weight that the recipe int8 quantizes"),
-    ):
-        with pytest.raises(FileError, match=text):
-            convert(source, out, **options)
-        assert not out.exists()
-    (model / "config.json").unlink()
-    with pytest.raises(FileError, match=r"llama: has no config\.json, which must say"):
-        convert(model, out, recipe="int8")
-    assert not out.exists()
-    assert not leftovers(tmp_path)
-
-
 def of_one_weight(folder: Path, recipe: Recipe, weight: np.ndarray) -> tuple[Path, str]:
     """Write a model of one weight that a recipe takes; return its name as well."""
     name = "model.layers.0.mlp.experts.gate_up_proj" if weight.ndim == 3 else f"{P}.weight"
