@@ -15,7 +15,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support import gguf_files
 from support.command_line import call, fail, listing, run, usage_error
+from support.containers import write_onnx
 from support.safetensors_writer import save_file
 
 import lowprec as lp
@@ -125,19 +127,6 @@ def test_commands_to_type_next() -> None:
         assert float(table[6]) == pytest.approx(sqnr_of(Path("my x.npz"), Path(f"{number}.npz"), ["w"]), abs=0.011)
 
 
-def _save_onnx(path: str, x: Any) -> None:
-    onnx = pytest.importorskip("onnx")
-    graph = onnx.helper.make_graph([], "g", [], [], [onnx.numpy_helper.from_array(x, "w")])
-    onnx.save(onnx.helper.make_model(graph), path)
-
-
-def _save_gguf(path: str, x: Any) -> None:
-    pytest.importorskip("gguf")
-    from support.gguf_files import write
-
-    write(Path(path), {"blk.0.ffn_up.weight": x})
-
-
 PATHS = {
     "x.npy": (np.save, ["bf16", "fp8", "int8-g32", "mxfp8-g32"], "npz"),
     "x.npz": (lambda path, x: np.savez(path, w=x), ["bf16", "fp8", "int8-g32", "mxfp8-g32"], "npz"),
@@ -146,8 +135,12 @@ PATHS = {
         ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"],
         "safetensors",
     ),
-    "x.onnx": (_save_onnx, ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"], "onnx"),
-    "x.gguf": (_save_gguf, ["q8_0", "mxfp4", "q4_0"], "gguf"),
+    "x.onnx": (lambda path, x: write_onnx(Path(path), w=x), ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"], "onnx"),
+    "x.gguf": (
+        lambda path, x: gguf_files.write(Path(path), {"blk.0.ffn_up.weight": x}),
+        ["q8_0", "mxfp4", "q4_0"],
+        "gguf",
+    ),
 }
 
 

@@ -15,6 +15,7 @@ import pytest
 from support.bits import bits_of
 from support.checkpoint_files import raw_file, save, stored_bytes, values
 from support.command_line import fail, run
+from support.containers import write_onnx
 from support.gguf_files import entry, text
 from support.gguf_files import raw_file as gguf_file
 from support.optional import optional
@@ -113,8 +114,7 @@ def test_tensors_that_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     np.savez(tmp_path / "x.npz", **{f"t{i}": np.zeros(1) for i in range(53)})
     with pytest.raises(FileError, match=rf"x\.npz: must be a readable \.npz archive; {why}"):
         inspect(tmp_path / "x.npz", max_memory="100M")
-    graph = helper.make_graph([], "g", [], [], [numpy_helper.from_array(np.zeros(1), f"t{i}") for i in range(53)])
-    onnx.save(helper.make_model(graph), tmp_path / "x.onnx")
+    write_onnx(tmp_path / "x.onnx", **{f"t{i}": np.zeros(1) for i in range(53)})
     with pytest.raises(FileError, match=rf"x\.onnx: must be a readable \.onnx model; {why}"):
         inspect(tmp_path / "x.onnx", max_memory="100M")
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.command_line import fail, run, usage_error
+from support.containers import write_onnx
 from support.optional import optional
 from support.paths import table
 from support.quantized_checkpoints import LAYOUTS, TOOLS, write_folder
@@ -25,7 +26,6 @@ from lowprec.checkpoints import check, convert, inspect
 from lowprec.checkpoints.files.errors import FileError
 
 torch: Any = optional("torch")
-onnx: Any = optional("onnx")
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
@@ -90,8 +90,7 @@ def test_a_pointer_in_a_folder(shard: str) -> None:
 
 
 def test_a_pointer_for_external_data() -> None:
-    made = onnx.helper.make_graph([], "g", [], [], [onnx.numpy_helper.from_array(np.ones(99, np.float32), "w")])
-    onnx.save(onnx.helper.make_model(made), "x.onnx", save_as_external_data=True, location="x.data", size_threshold=0)
+    write_onnx(Path("x.onnx"), "x.data", w=np.ones(99, np.float32))
     Path("x.data").write_text(POINTER)
     all_say("x.onnx", f"^x.data: {IS_POINTER}|/x.data: {IS_POINTER}")
 

@@ -12,15 +12,11 @@ import pytest
 from support.checkpoint_files import at_call, everything, leftovers, raising, stored_bytes, values
 from support.command_line import call
 from support.containers import SOURCES, contents
-from support.optional import optional
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files import atomic_output
 from lowprec.checkpoints.files.atomic_output import Staging
 from lowprec.checkpoints.files.errors import FileError
-
-onnx: Any = optional("onnx")
-numpy_helper: Any = optional("onnx:numpy_helper")
 
 
 def states(kind: str, source: Path, folder: Path, *formats: str) -> list[Any]:
