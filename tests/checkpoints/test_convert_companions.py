@@ -295,20 +295,3 @@ def test_many_tensors_take_no_time() -> None:
 
 
 # --- integers, axes ---
-
-
-def test_odd_names_are_taken() -> None:
-    """Modules may be parted by slashes."""
-    names = [
-        "", ".", "..", "/", "a..b", "_scale", "scale", "weight.", ".weight", "a.weight_", "_", "a/b.scale", "*_scale",
-    ]  # fmt: skip
-    tensors: Tensors = {}
-    for type_name in ("F8_E4M3", "F32"):
-        tensors |= {f"{name}{tail}": (type_name, (2, 2)) for name in names for tail in ("", type_name, "_scales")}
-    write(Path("x.safetensors"), tensors)
-    for one in find_companions(SafetensorsFile(Path("x.safetensors")).tensors):
-        assert one.codes.name != one.tensor.name
-        assert len(one.text().splitlines()) == 1
-    write(Path("x.safetensors"), {"a/b/weight": ("F8_E4M3", (2, 2)), "a/b/scale": ("F32", (2,))})
-    convert("x.safetensors", "y.safetensors", to="bfloat16")
-    assert list(parse(Path("y.safetensors"))[0]) == ["a/b/weight"]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from support.bits import bits_of
 from support.checkpoint_files import Array, bytes_in, parse, save, stored_bytes, values
-from support.command_line import fail, run
+from support.command_line import fail
 
 import lowprec as lp
 from lowprec import reference
@@ -134,13 +134,6 @@ def test_what_would_not_fit_in_memory(tmp_path: Path) -> None:
     convert(odd, tmp_path / "z.safetensors", to="int8", scale="axis:0")
 
 
-def test_an_older_opset_will_do_where_it_has_all_that_is_asked_for(tmp_path: Path) -> None:
-    source = save(tmp_path / "x.safetensors", {"w": X["w"]})
-    convert(source, tmp_path / "y.safetensors", to="int8", scale="axis:0", opset=21)
-    convert(source, tmp_path / "z.safetensors", to="int8", scale="axis:0")
-    assert (tmp_path / "y.safetensors").read_bytes() == (tmp_path / "z.safetensors").read_bytes()
-
-
 def test_parse_scaling() -> None:
     fmt = SCALE_FORMATS[0]
     assert parse_scale_request("none", fmt) is None
@@ -246,19 +239,6 @@ QUIET = ("--progress", "none")
 
 
 @pytest.mark.usefixtures("working_folder")
-@pytest.mark.parametrize("to", ["int8", "uint8", "int4", "int32", "uint2"])
-def test_integers_need_a_scale(to: str) -> None:
-    save(Path("x.safetensors"), {"w": values((4, 4)), "i": np.arange(3)})
-    text = fail("convert", "x.safetensors", "y.safetensors", "--to", to, *QUIET)
-    assert text.startswith("--scale must be tensor, axis:N or block:B for an integer format")
-    assert text.endswith(f"got none, to {to} (--raw converts all the same)")
-    fail("convert", "x.safetensors", "y.safetensors", "--to", to, "--dry-run")
-    run("convert", "x.safetensors", "y.safetensors", "--to", to, "--raw", *QUIET)
-    report = convert("x.safetensors", "z.safetensors", to=to, exclude="w")
-    assert {one.action for one in report.tensors} == {"kept"}
-
-
-@pytest.mark.usefixtures("working_folder")
 @pytest.mark.parametrize("axis", [99, 3, -4])
 def test_an_axis_that_no_tensor_has(axis: int) -> None:
     save(
@@ -268,15 +248,3 @@ def test_an_axis_that_no_tensor_has(axis: int) -> None:
     text = fail(*arguments, "--exclude", "i", *QUIET)
     assert text == f"x.safetensors: has no tensor to be converted with an axis {axis}; their ranks are 1, 2, 3"
     fail(*arguments, "--exclude", "i", "--dry-run")
-
-
-@pytest.mark.usefixtures("working_folder")
-def test_an_axis_that_some_tensors_have() -> None:
-    save(Path("x.safetensors"), {"w": values((4, 4)), "b": values((4,)), "c": values((2, 2, 2))})
-    report = convert("x.safetensors", "y.safetensors", to="int8", scale="axis:2")
-    assert {one.name: one.why for one in report.tensors} == {
-        "w": "it has no axis 2", "b": "it has no axis 2", "c": "",
-    }  # fmt: skip
-    save(Path("b.safetensors"), {"b": values((4,))})  # it has the axis, and no use for it
-    report = convert("b.safetensors", "c.safetensors", to="int8", scale="axis:0")
-    assert [one.why for one in report.tensors] == ["each element would have a scale"]

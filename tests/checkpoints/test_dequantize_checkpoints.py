@@ -235,36 +235,6 @@ def test_layouts(to: str, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(Path("out/config.json").read_text()) == {"torch_dtype": to}
 
 
-def test_scales_of_as_many_blocks_as_rows() -> None:
-    """[1, 5] for a weight of five rows are blocks and no scales of rows, although no configuration says so."""
-    expected, tensors, _ = blocks((5, 513))
-    write_tensors(Path("x.safetensors"), tensors)
-    convert("x.safetensors", "y.safetensors", to="bfloat16")
-    assert read_tensors(Path("y.safetensors"))[W].tobytes() == rounded(expected[W], "bfloat16")
-
-
-def test_the_older_files_of_comfyui() -> None:
-    codes, scale = random_codes((20, 30)), np.float32(0.037)
-    p = "model.diffusion_model."
-    tensors = {
-        p + "a.weight": codes, p + "a.scale_weight": np.array(scale), p + "a.scale_input": np.array(1, np.float32),
-        p + "scaled_fp8": np.zeros(2, F8), p + "a.bias": np.ones(3, np.float16),
-    }  # fmt: skip
-    write_tensors(Path("x.safetensors"), tensors)
-    convert("x.safetensors", "y.safetensors", to="bfloat16")
-    result = read_tensors(Path("y.safetensors"))
-    assert result.keys() == {p + "a.weight", p + "a.bias"}
-    assert result[p + "a.weight"].tobytes() == rounded(codes.astype(np.float32) * scale, "bfloat16")
-
-
-def test_blocks_of_modelopt_for_mi300() -> None:
-    _, tensors, config = modelopt_blocks((256, 384))
-    write_model(Path("blocks"), {"a.safetensors": tensors}, {"quantization_config": config})
-    convert("blocks", "doubled", recipe="fnuz")
-    doubled, scales = read_tensors(Path("doubled"))[W + "_scale"], tensors[W + "_scale"]
-    assert (doubled.shape, doubled.tobytes()) == (scales.shape, (2 * scales).tobytes())
-
-
 def test_blocks_of_modelopt_that_do_not_fit() -> None:
     tensors = {W: random_codes((256, 384)), W + "_scale": random_scales((3, 1, 2, 1))}
     config = {"quantization_config": {"quant_method": "modelopt", "quant_algo": "FP8_PB_WO"}}
@@ -272,16 +242,6 @@ def test_blocks_of_modelopt_that_do_not_fit() -> None:
     why = r"has the shape \[3, 2\], which fits no weight of shape \[256, 384\] in blocks"
     with pytest.raises(FileError, match=why):
         convert("in", "out", to="bfloat16")
-
-
-def test_hf_quant_config_is_left_out() -> None:
-    codes, scale = random_codes((9, 48)), np.array(0.5, np.float32)
-    write_model(Path("in"), {"a.safetensors": {W: codes, W + "_scale": scale}}, {"dtype": "float16"})
-    Path("in/hf_quant_config.json").write_text('{"quantization": {"quant_algo": "FP8"}}')
-    convert("in", "out", to="bfloat16")
-    assert not Path("out/hf_quant_config.json").exists()
-    assert Path("out/config.json").read_text() == '{"dtype": "bfloat16"}'
-    assert read_tensors(Path("out"))[W].tobytes() == rounded(codes.astype(np.float32) * scale, "bfloat16")
 
 
 CONFIG = """{
@@ -337,20 +297,6 @@ def test_weights_are_dequantized_together() -> None:
         with pytest.raises(FileError, match=r"'b.weight': would stay quantized, and 'a.weight' would not"):
             convert("in", "out", to="bfloat16", **patterns)
     assert not Path("out").exists()
-
-
-def test_patterns_fit_codes_or_values() -> None:
-    """Codes in words have another name than their values."""
-    codes = np.random.default_rng(4).integers(0, 16, (2, 6, 64))
-    tensors = {"norm.weight": np.ones(64, np.float32)}
-    for name, one in zip("ab", codes, strict=True):
-        tensors[f"{name}.weight_packed"] = words(one, 4)
-        tensors |= {f"{name}.weight_shape": np.array([6, 64]), f"{name}.weight_scale": random_scales((6, 2), BF16)}
-    config = {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 4}}}}
-    write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": config})
-    for out, include in (("packed", "*_packed"), ("weight", "*.weight")):
-        convert("in", out, to="bfloat16", include=include)
-        assert read_tensors(Path(out)).keys() == {"norm.weight", "a.weight", "b.weight"}
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])

@@ -227,14 +227,6 @@ CONFIGS: dict[str, tuple[Source, Any, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CONFIGS)
-def test_a_configuration_that_does_not_fit(name: str) -> None:
-    source, config, named = CONFIGS[name]
-    write(source()[0], config)
-    assert f"'{P}{named}'" in fail(*TO_BFLOAT16)
-    assert not Path("out").exists()
-
-
 NO_BLOCKS = (
     [0, 128], [128, 0], "128", [128], [-1, -1], [128, -1], [True, 128], [128, 128, 128], [128.0, 128], 128,
     ["128", 128], [], {}, False, 0, "", [None, None],
@@ -300,15 +292,6 @@ def test_values_null_and_older_spellings(make: Source, key: str, value: Any) -> 
     convert(source, "out", to="bfloat16")
     assert set(read_tensors(Path("out"))) == {P + "weight", "model.norm.weight"}
     assert not [one for one in lp.checkpoints.check(source) if one.misread and "must be" in one.text]
-
-
-def test_groups_that_do_not_end_with_a_row() -> None:
-    """100 columns with 4 scales: groups of 32 and one of 4, as config.json says, and not 4 groups of 25."""
-    scales = np.array([[1, 2, 4, 8]], np.float32)
-    tensors = {"weight": of((1, 100), np.int8), "weight_scale": scales}
-    convert(write(tensors, ct(num_bits=8, type="int", strategy="group", group_size=32)), "out", to="float32")
-    expected = [1.0] * 32 + [2.0] * 32 + [4.0] * 32 + [8.0] * 4
-    assert read_tensors(Path("out"))[P + "weight"].tolist() == [expected]
 
 
 @pytest.mark.parametrize("groups", [None, {"W4A16": ["Linear"]}])

@@ -11,25 +11,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import raw_file, save, sizes_of_reads
+from support.checkpoint_files import save, sizes_of_reads
 from support.containers import SOURCES, X
-from support.golden import GOLDEN
 from support.optional import optional
 from support.quantized_checkpoints import LAYOUTS, write, write_folder
 from support.typed_tensors import (
     BF16,
     F8,
-    FP4,
     FP8_BLOCKS,
     W,
     block_model,
-    nibbles,
     random_codes,
-    random_scales,
-    read_tensors,
     rounded,
     write_model,
     write_tensors,
@@ -50,37 +44,6 @@ E = "model.layers.0.mlp.experts."
 def bytes_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Count the bytes that are read of tensors."""
     return sizes_of_reads(monkeypatch)
-
-
-def test_what_is_said_of_a_weight() -> None:
-    tensors = {W + "_packed": nibbles(np.zeros((7, 64))), W + "_scale": random_scales((7, 4)).astype(F8),
-               W + "_global_scale": np.ones(1, np.float32)}  # fmt: skip
-    config = {"quantization_config": {"quant_method": "compressed-tensors", "config_groups": {}}}
-    with lp.checkpoints.open(write_model(Path("in"), {"a.safetensors": tensors}, config)) as checkpoint:
-        info = checkpoint.info(W)
-    assert (info.layout, info.shape, info.format) == ("compressed-tensors", (7, 64), "bfloat16")
-    assert info.scheme == "float4_e2m1fn, a float8_e4m3fn scale to 16 columns, divided by a second one"
-    assert info.codes is not None
-    assert (info.codes.name, info.codes.format, info.codes.shape) == (W + "_packed", "uint8", (7, 32))
-    assert info.scales is not None
-    assert (info.scales.name, info.scales.shape) == (W + "_scale", (7, 4))
-    assert [one.name for one in info.others] == [W + "_global_scale"]
-    assert info.nbytes == 7 * 32 + 7 * 4 + 4
-
-
-@pytest.mark.parametrize("name", ["comfy/comfy-nvfp4.safetensors", "comfy/padded.safetensors", "modelopt/NVFP4"])
-def test_what_convert_makes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scales in tiles, high nibbles first, padded rows: any rows are those of the whole."""
-    monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", 4096)
-    out = "out" if (GOLDEN / name).is_dir() else "out.safetensors"
-    lp.convert(GOLDEN / name, out, to="float32")
-    plain = read_tensors(Path(out))
-    with lp.checkpoints.open(GOLDEN / name) as checkpoint:
-        assert checkpoint.keys() == plain.keys()
-        for key, x in plain.items():
-            assert checkpoint.read(key, to="float32").tobytes() == x.tobytes()
-            rows = slice(x.shape[0] // 3, x.shape[0] // 3 + 7)
-            assert checkpoint.read(key, to="float32", rows=rows).tobytes() == x[rows].tobytes()
 
 
 # --- tensors as they are ---
@@ -117,21 +80,6 @@ def test_arrays_of_every_order() -> None:
             assert np.array_equal(checkpoint.read(name, rows=slice(1, 3)), x[1:3])
             assert np.array_equal(checkpoint.read(name, to="bfloat16"), x.astype(BF16))
         assert checkpoint.read("flags", to="float32").dtype == np.bool_
-
-
-@pytest.mark.parametrize("chunk", [8, 1 << 21])
-def test_packed_codes_of_rows_that_end_within_a_byte(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", chunk)
-    codes = np.random.default_rng(5).integers(0, 16, (14, 3))
-    content = nibbles(codes.reshape(1, -1)).tobytes()
-    raw_file(Path("x.safetensors"), {"w": {"dtype": "F4", "shape": [14, 3], "data_offsets": [0, 21]}}, content)
-    with lp.checkpoints.open("x.safetensors") as checkpoint:
-        x = checkpoint["w"]
-        assert x.dtype == ml_dtypes.float4_e2m1fn
-        assert np.array_equal(x.view(np.uint8), codes)
-        for rows in (slice(1, 2), slice(3, 9), slice(13, None)):
-            assert np.array_equal(checkpoint.read("w", rows=rows).view(np.uint8), codes[rows])
-            assert np.array_equal(checkpoint.read("w", rows=rows, to="float32"), FP4[codes[rows]])
 
 
 # --- laziness ---

@@ -80,18 +80,6 @@ def test_gate_and_up_of_an_expert_share_the_second_scale(tmp_path: Path) -> None
             assert written[f"{EXPERTS}.{number}.{projection}_proj.weight_global_scale"].tolist() == [expected]
 
 
-def test_each_lands_in_the_shard_of_its_origin(stacked: Path, tmp_path: Path) -> None:
-    convert(stacked, tmp_path / "out", recipe="fp8-dynamic")
-    before, after = (
-        json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"] for folder in (stacked, tmp_path / "out")
-    )
-    assert before[GATE_UP] != before[DOWN]
-    for name, shard in after.items():
-        if name.startswith(EXPERTS):
-            assert shard == before[DOWN if ".down_proj." in name else GATE_UP]
-            assert name in tensors_of(tmp_path / "out", shard)
-
-
 def test_names_of_the_tensor_and_of_an_expert(stacked: Path, tmp_path: Path) -> None:
     """What is kept is listed, and stays as it was."""
 
@@ -181,18 +169,6 @@ def quantized(folder: Path, scales: Array) -> tuple[Path, Array]:
     return write_model(folder, {"a.safetensors": source}, config), values
 
 
-@pytest.mark.parametrize("recipe", ["nvfp4a16", "fp8-dynamic", "modelopt-fp8"])
-def test_rows_of_a_quantized_weight(recipe: str, tmp_path: Path) -> None:
-    scales = np.random.RandomState(2).uniform(0.01, 0.1, (3, 2, 3)).astype(np.float32)
-    source, values = quantized(tmp_path / "in", scales)
-    report = convert(source, tmp_path / "one", recipe=recipe, verify=True)
-    plain = write_folder(tmp_path / "plain", {GATE_UP: values}, experts_config(), shards=1)
-    convert(plain, tmp_path / "two", recipe=recipe)
-    assert tensors_of(tmp_path / "one") == tensors_of(tmp_path / "two")
-    assert len(report.tensors) == 6
-    assert report.total.bytes_before == values.size + scales.nbytes
-
-
 def test_experts_that_share_scales_are_kept(tmp_path: Path) -> None:
     """A block of 256 rows has rows of gate and up: all become bfloat16."""
     folder = tmp_path / "in"
@@ -204,16 +180,3 @@ def test_experts_that_share_scales_are_kept(tmp_path: Path) -> None:
         convert(source, tmp_path / "out", recipe="fp8-dynamic")
     convert(source, tmp_path / "out", to="bfloat16")
     assert read_tensors(tmp_path / "out")[GATE_UP].tobytes() == values.tobytes()
-
-
-def test_also_names_stacks_as_they_are_stored(tmp_path: Path) -> None:
-    """What engines keep for its name, such as a vision tower, is quantized where `also` names the stored tensor."""
-    tower = {name.replace("model.", "model.visual.", 1): one for name, one in experts().items() if "experts" in name}
-    folder = write_folder(tmp_path / "in", {**experts(), **tower}, experts_config())
-
-    def converted(**options: Any) -> int:
-        report = convert(folder, tmp_path / "out", recipe="fp8-dynamic", dry_run=True, **options)
-        return sum(one.action == "converted" and "visual" in one.name for one in report.tensors)
-
-    assert converted() == 0
-    assert converted(also=sorted(tower)) == len(SINGLE)

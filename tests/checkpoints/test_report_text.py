@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 from support.checkpoint_files import everything, save
 from support.command_line import run
 from support.paths import table
-from support.quantized_checkpoints import LAYOUTS, write_folder
 from support.resumed_conversions import SHARDS, three_shards
 
 from lowprec._notebook_display import and_so_text, count_text
@@ -92,17 +90,6 @@ def test_many_tensors_are_shown_by_kind(tmp_path: Path) -> None:
     assert {one["name"]: one["kind"] for one in tensors}[LONG] == "experts"
 
 
-def test_verbose_names_every_tensor(tmp_path: Path) -> None:
-    source = model(tmp_path / "x.safetensors")
-    arguments = ("--to", "float8_e4m3fn", "--exclude", "*norm*", "--progress", "none", "-v")
-    lines = run("convert", str(source), str(tmp_path / "y.safetensors"), *arguments).splitlines()
-    assert "'model.layers.0.ids': kept, int64; no floats" in lines
-    assert sum(line.endswith(": kept, float32; excluded") for line in lines) == 4
-    found = [line.split() for line in lines if line.startswith("model.layers.2.mlp.experts.2.up_proj.weight ")]
-    assert found == [["model.layers.2.mlp.experts.2.up_proj.weight", "float32", "3", "inf", "0", *"0000"]]
-    assert set(SAID.splitlines()[2:]) <= set(lines)
-
-
 def test_the_worst_tensors_are_ten(tmp_path: Path) -> None:
     """What became NaN comes first, and what lost nothing is not named."""
     tensors = {f"a.{n}.w": np.array([1, 1 + n / 64], np.float32) for n in range(16)}  # 8/64 and 0 are exact
@@ -164,21 +151,6 @@ def test_a_dry_run_shows_scales_and_sizes(tmp_path: Path) -> None:
     row = "model.layers.0.mlp.down_proj.weight     32x64  bfloat16  int8  float32  32            4.0 KiB   2.1 KiB"
     assert row in out.splitlines()
     assert "config.json: unchanged" in out.splitlines()
-
-
-@pytest.mark.usefixtures("headers_only")
-def test_a_dry_run_of_a_dequantization(tmp_path: Path) -> None:
-    write_folder(tmp_path / "in", LAYOUTS["deepseek v3"])
-    (tmp_path / "in" / "config.json").write_text(
-        '{"dtype": "float32", "text_config": {"dtype": "float32", "a": [1]}, '
-        '"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}'
-    )
-    (tmp_path / "in" / "hf_quant_config.json").write_text("{}")
-    out = run("convert", str(tmp_path / "in"), str(tmp_path / "out"), "--to", "bfloat16", "-n")
-    changes = 'dtype "float32" -> "bfloat16", text_config.dtype "float32" -> "bfloat16", quantization_config removed'
-    assert f"config.json: {changes}" in out.splitlines()
-    assert "hf_quant_config.json: left out" in out.splitlines()
-    assert re.search(r"float8_e4m3fn +bfloat16 +float32 +\d+x\d+ ", out)
 
 
 def test_what_becomes_of_descriptions(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from support.array_libraries import Library, codes_of
 from support.bits import bits_of
-from support.checkpoint_files import packed
 from support.optional import optional
 
 import lowprec as lp
@@ -49,16 +48,6 @@ def test_every_format_is_read_back(fmt: Format, kind: str) -> None:
         assert not any(one.misread for one in check(f"x{kind}"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_described_formats(kind: str) -> None:
-    save(f"x{kind}", {"w": np.arange(256, dtype=np.uint16)}, source={"w": OWN})
-    with open(f"x{kind}") as checkpoint:
-        assert checkpoint.read("w", raw=True).tolist() == list(range(256))
-        expected = lp.decode(np.arange(256, dtype=np.uint16), OWN)
-        assert np.array_equal(checkpoint.read("w"), expected, equal_nan=True)
-    assert [entry.format for entry in inspect(f"x{kind}")] == [OWN.name]
-
-
 def test_the_safetensors_package_reads_the_file() -> None:
     tensors = {"w": X, "f8": X.astype(ml_dtypes.float8_e5m2), "n": np.arange(3)}
     save("x.safetensors", tensors, metadata={"format": "pt", "title": "é"})
@@ -67,16 +56,6 @@ def test_the_safetensors_package_reads_the_file() -> None:
         assert np.array_equal(file.get_tensor("w"), X, equal_nan=True)
         assert file.get_tensor("n").tolist() == [0, 1, 2]
         assert file.get_slice("f8").get_dtype() == "F8_E5M2"
-
-
-def test_codes_are_packed_in_safetensors_and_not_in_archives() -> None:
-    x = np.arange(-3, 4).astype(ml_dtypes.int4)
-    save("x.safetensors", {"w": x})
-    save("x.npz", {"w": x})
-    assert Path("x.safetensors").read_bytes().endswith(packed(bits_of(x) & 15, lp.formats["int4"]))
-    with np.load("x.npz") as archive:
-        assert archive["w"].dtype == np.uint8
-        assert archive["w"].tolist() == (bits_of(x) & 15).tolist()
 
 
 def test_numpy_reads_one_array() -> None:
@@ -253,14 +232,6 @@ def test_values_are_read_back(kind: str, array: str, to: str, options: dict[str,
         convert("x.safetensors", "z.safetensors", to="bfloat16", exclude="*", raw=True)  # a copy keeps the notes
         with open("z.safetensors") as checkpoint:
             assert np.array_equal(checkpoint.read(name, to="float32"), expected)
-
-
-def test_the_file_is_that_of_convert() -> None:
-    x = Y[0].astype(np.float32)
-    save("x.safetensors", {"w": x})
-    convert("x.safetensors", "y.safetensors", to="int8", scale="axis:0")
-    save("z.safetensors", {"w": lp.quantize(x, "int8", axis=0)})
-    assert Path("y.safetensors").read_bytes() == Path("z.safetensors").read_bytes()
 
 
 @pytest.mark.parametrize("axis", [0, 1])

@@ -78,13 +78,6 @@ def test_the_table_of_formats() -> None:
     assert [row.split(" | ")[0] for row in rows[2:]] == [f"| {name}" for name in lp.formats]
 
 
-@pytest.mark.parametrize("name", ["bool", "string", "complex64", "float32", "int16"])
-def test_formats_without_a_table_of_codes(name: str) -> None:
-    out = run("formats", name)
-    assert re.match(rf"format +{name}\nONNX +{name.upper()[:4]}" if name != "float32" else "format", out)
-    assert "\n\n" not in out
-
-
 def facts_of(name: str) -> list[str]:
     return run("formats", name).partition("\n\n")[0].splitlines()
 
@@ -276,13 +269,6 @@ def test_loss_of_the_sample() -> None:
     found = rows(out)
     assert list(found) == ["float8_e4m3fn", "int4", "float4_e2m1fn"]
     assert [cells[0] for cells in found.values()] == [int(title[1]), *[-(-int(title[1]) // 2)] * 2]
-
-
-def test_loss_of_codes_counts_packed_bytes() -> None:
-    run("cast", "x.npy", "y.npz", "--to", "float4_e2m1fn")
-    out = run("loss", "y.npz", "--to", "float8_e4m3fn", "--scale", "none")
-    assert out.startswith("y.npz:y: float4_e2m1fn (2, 5), 5 bytes, 0 NaN, 0 Inf\n")
-    assert rows(out) == {"float8_e4m3fn": [10, 1, math.inf, 0, 0, 0]}
 
 
 @pytest.mark.parametrize(

@@ -158,35 +158,6 @@ def test_a_file_of_any_kind(name: str, temporary: Path) -> None:
     assert sorted(os.listdir("kept")) == sorted(f"{one}.{suffix}" for one in names)
 
 
-def test_a_large_checkpoint_is_converted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "LARGE", MIB)  # headers come on top
-    styles = []
-    converting = demo.convert
-
-    def convert(*paths: Any, **options: Any) -> Any:
-        styles.append(options.get("progress"))
-        return converting(*paths, **options)
-
-    monkeypatch.setattr(demo, "convert", convert)
-    text = run("demo", "--size", "1M")
-    assert "take turns" in text
-    assert ", once each.\n" in text
-    assert styles == [None] * 4 + ["auto"] * 4
-
-
-def test_links_and_folders_in_a_folder() -> None:
-    Path("blobs").mkdir()
-    demo.write_model(Path("blobs"), 128)
-    Path("model/notes/old").mkdir(parents=True)
-    Path("model/notes/old/first.txt").write_text("nothing")
-    for name in ("model.safetensors", "config.json"):
-        Path("model", name).symlink_to(Path("../blobs", name))
-    assert fail("demo", "model").endswith("outside of the folder; say --follow-links")
-    result = json.loads(run("demo", "model", "--follow-links", "--json"))
-    assert (len(result["conversions"]), result["bytes"]) == (4, nbytes_in(Path("blobs")) + len("nothing"))
-    assert result["copy_seconds"] > 0
-
-
 def test_no_folder_for_temporary_files(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(temporary / "none")])
@@ -299,17 +270,6 @@ def room_of(text: str) -> float:
     found = re.search(r"They use up to (\S+) KiB of that disk", text)
     assert found is not None
     return float(found[1])
-
-
-def test_an_output_that_is_larger_than_the_checkpoint() -> None:
-    np.save("x.npy", np.random.RandomState(1).standard_normal((64, 96)).astype(np.float32))
-    run("cast", "x.npy", "y.npz", "--to", "float8_e4m3fn")
-    text = run("demo", "y.npz", "--keep", "kept")
-    sizes = {path.name: path.stat().st_size for path in Path("kept").iterdir()}
-    assert max(sizes, key=sizes.__getitem__) == "bf16.npz"
-    assert sizes["bf16.npz"] > 1.5 * Path("y.npz").stat().st_size
-    assert room_of(text) == pytest.approx(sum(sizes.values()) / 1024, abs=1)  # kept, all of them
-    assert room_of(run("demo", "y.npz")) == pytest.approx(sizes["bf16.npz"] / 1024, abs=1)
 
 
 LIMITED = """

@@ -33,10 +33,9 @@ from support.checked_models import (
 from support.checkpoint_files import sizes_of_reads
 from support.command_line import call, run, usage_error
 from support.containers import SOURCES
-from support.quantized_checkpoints import LAYOUTS, REFUSED, write_folder
 from support.tiny_models import llama, llama_config
 from support.tiny_models import write_folder as write_llama
-from support.typed_tensors import BF16, E8M0, F8, Array, write_tensors
+from support.typed_tensors import BF16, F8, Array, write_tensors
 
 import lowprec as lp
 from lowprec.checkpoints import Finding, check, progress
@@ -63,12 +62,6 @@ def test_the_formats_of_mi300() -> None:
     write(*deepseek())
     lp.convert("model", "out", recipe="fnuz")
     assert "note: has FP8 of MI300; vLLM and SGLang expect F8_E4M3 there too" in [str(one) for one in check("out")]
-
-
-def test_what_is_dequantized() -> None:
-    write(*deepseek())
-    lp.convert("model", "plain", to="bfloat16")
-    assert [str(one) for one in check("plain")] == ["note: nothing is quantized"]
 
 
 @pytest.mark.parametrize("kind", SOURCES)
@@ -335,19 +328,6 @@ def test_what_is_wrong_and_what_is_right(case: str, chunk: int, monkeypatch: pyt
     assert any(note in str(one) for one in found)
 
 
-def test_the_scales_of_all_weights_are_missing() -> None:
-    tensors, config = deepseek()
-    tensors = {name: array for name, array in tensors.items() if "scale" not in name}
-    found = errors(write(tensors, config))
-    assert [(one.tensor, one.count) for one in found] == [
-        ("model.layers.0.mlp.up_proj.weight", 2), ("model.layers.0.self_attn.q_proj.weight", 2),
-    ]  # fmt: skip
-    assert str(found[0]) == (
-        "error: 'model.layers.0.mlp.up_proj.weight' and 1 more like it: "
-        "holds float8_e4m3fn codes and has no scales, where others are quantized"
-    )
-
-
 @pytest.mark.parametrize("top", [448, 16])
 def test_fp8_without_any_scale_is_judged_by_its_values(top: int) -> None:
     """Codes that reach the largest value had scales; weights that were only cast stay small."""
@@ -368,13 +348,6 @@ def test_scales_beside_values() -> None:
         ("scales", f"{UP}.weight_scale_inv"), ("configuration", UP),
     }  # fmt: skip
     assert "which holds values (bfloat16) and no codes" in found[0].text
-
-
-@pytest.mark.parametrize("name", [name for name in REFUSED if name.startswith("unknown")])
-def test_scales_of_an_unknown_name(name: str) -> None:
-    found = errors(write_folder(Path("in"), LAYOUTS[name]))
-    assert [one.kind for one in found] == ["scales"]
-    assert "is no known kind of scales" in found[0].text
 
 
 @pytest.mark.parametrize(
@@ -418,17 +391,6 @@ def test_scales_that_are_inverses(model: Model, name: str, value: float) -> None
     found = errors(write(tensors, config))
     assert {one.count for one in found} == {2}
     assert all("makes values of up to" in one.text for one in found)
-
-
-def test_long_names() -> None:
-    """Errors of layouts cut names off; a fault stays one of its own module."""
-    tensors, config = deepseek()
-    name = "a_part_of_a_name." * 8 + UP
-    tensors[f"{name}.weight"] = codes()
-    tensors[f"{name}.weight_scale_inv"] = np.ones((3, 2), np.float32)
-    found = errors(write(tensors, config))
-    assert [one.kind for one in found] == ["scales"]
-    assert "fits no weight of shape" in found[0].text
 
 
 # --- config.json ---
@@ -537,22 +499,6 @@ def test_scales_of_another_name() -> None:
     assert found
 
 
-def test_deepseek_v4() -> None:
-    """The FP4 of its experts is in no block, and config.json does not speak of it."""
-    tensors, config = deepseek()
-    experts = {f"layers.0.ffn.experts.{i}.w1.weight": np.full((64, 64), 0x21, np.int8) for i in range(2)}
-    scales = {f"layers.0.ffn.experts.{i}.w1.scale": np.full((64, 4), 2.0**-9, E8M0) for i in range(2)}
-    assert not errors(write({**tensors, **experts, **scales}, {**config, "scale_fmt": "ue8m0"}))
-
-
-@pytest.mark.parametrize("text", ["", "{", "[1]", '"x"'])
-def test_a_configuration_that_is_none(text: str) -> None:
-    folder = write(*deepseek())
-    (folder / "config.json").write_text(text)
-    kinds = {(one.kind, one.tensor == "") for one in errors(folder)}
-    assert ("files", True) in kinds
-
-
 def test_patterns_that_are_no_expressions() -> None:
     tensors, config = deepseek()
     config["modules_to_not_convert"] = ["lm_head", "(", "*", "["]
@@ -580,16 +526,6 @@ def test_two_descriptions_that_differ(changes: dict[str, Any], text: str) -> Non
     assert not errors(folder)
     (folder / "hf_quant_config.json").write_text(hf(**changes))
     only(folder, "configuration", "", text)
-
-
-def test_hf_quant_config_alone() -> None:
-    tensors, _ = modelopt()
-    folder = write(tensors, None)
-    (folder / "hf_quant_config.json").write_text(hf())
-    assert not errors(folder)
-    (folder / "hf_quant_config.json").write_text(hf(quant_algo="FP8"))
-    assert all("is NVFP4; quant_algo is 'FP8'" in one.text for one in errors(folder))
-    assert errors(folder)
 
 
 def test_hf_quant_config_of_another_method() -> None:

@@ -16,7 +16,6 @@ from support.command_line import fail, run
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect, read_array
-from lowprec.checkpoints.containers.array_files import read_members
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
@@ -121,13 +120,6 @@ def test_npz(fmt: str, compressed: bool, tmp_path: Path) -> None:
                 assert bits_of(loaded[name]).tolist() == bits_of(back).tolist()
 
 
-def test_npz_with_the_format_of_open_codes(tmp_path: Path) -> None:
-    arrays = archive(tmp_path / "x.npz")
-    convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float32", source="float8_e4m3fn")
-    with np.load(tmp_path / "y.npz") as loaded:
-        assert bits_of(loaded["open"]).tolist() == bits_of(lp.cast(arrays["open"], "float32")).tolist()
-
-
 def test_the_report_as_json(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", w=np.array([1.0, 1.1, 1000.0, 0.0009, np.nan, np.inf], np.float32), i=np.arange(2))
     report = convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float8_e4m3fn")
@@ -209,17 +201,6 @@ def test_a_broken_member(method: str) -> None:
     assert out.splitlines()[-1].startswith("x.npz:bad: left out; ")
 
 
-def test_the_reason_for_a_broken_member_is_cut(tmp_path: Path) -> None:
-    """A name may have 65,535 bytes: 160 characters of the reason are shown, 24 of which come before the name."""
-    name = "a" * 300
-    np.savez(tmp_path / "x.npz", **{name: MEMBER})
-    content = (tmp_path / "x.npz").read_bytes()
-    (tmp_path / "x.npz").write_bytes(content.replace(name.encode(), b"b" + name[1:].encode(), 1))
-    [(found, array, why)] = read_members(tmp_path / "x.npz")
-    assert (found, array) == (name, None)
-    assert why == "File name in directory '" + "a" * 136
-
-
 def by_lzma(at: int, content: bytes) -> None:
     """Write an archive, with other bytes at a place after the name in the header of its member."""
     np.save("w.npy", MEMBER)
@@ -244,14 +225,6 @@ def test_an_lzma_dictionary_beyond_the_memory(nbytes: int, accepted: bool) -> No
     assert fail("inspect", "x.npz") == f"x.npz: must be a readable .npz archive; {error}"
     with pytest.raises(FileError, match=f"x.npz: its array 'w' cannot be read; {error}$"):
         read_array("x.npz")
-
-
-@pytest.mark.usefixtures("working_folder")
-def test_a_broken_lzma_header() -> None:
-    """What describes the packing, before the packed bytes, is read with the .npy header."""
-    by_lzma(4, b"\xff")  # lc, lp and pb, which must be below 225 together
-    for command in ("inspect x.npz", "convert x.npz y.npz --to float16"):
-        assert fail(*command.split()).startswith("x.npz: must be a readable .npz archive; ")
 
 
 def test_a_member_that_is_not_named_as_an_array(tmp_path: Path) -> None:

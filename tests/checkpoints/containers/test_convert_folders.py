@@ -53,13 +53,6 @@ def test_a_sharded_checkpoint(scale: str, tmp_path: Path) -> None:
                 assert stored_bytes(tmp_path / "out" / shard, name) == codes.tobytes()
 
 
-def test_a_folder_without_an_index(tmp_path: Path) -> None:
-    source = checkpoint(tmp_path / "in")
-    (source / INDEX).unlink()
-    convert(source, tmp_path / "out", to="float16")
-    assert stored_bytes(tmp_path / "out" / "other.safetensors", "a") == lp.encode(values((2,)), "float16").tobytes()
-
-
 def test_an_old_folder_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = checkpoint(tmp_path / "in")
     convert(source, tmp_path / "out", to="float16")
@@ -198,23 +191,6 @@ def test_a_folder_without_an_index_parts(left_out: tuple[str, ...], text: str) -
     assert [str(one) for one in check("m")] == [f"error: {said.replace('--part', '`part`')}"]
     status, out, _ = call("check", "m")
     assert (status, out.splitlines()[0]) == (1, f"error: {said}")
-
-
-def test_an_index_that_names_missing_shards() -> None:
-    model(FIRST, THIRD)
-    said = (
-        f"m/{INDEX}: places '{P.format(0)}' in '{FIRST}', which is missing; {FIRST} and {THIRD} are missing "
-        "(--part takes the shards that are there)"
-    )
-    for command in commands("m")[:2]:
-        assert fail(*command) == said
-    assert [str(one) for one in check("m")] == [f"error: {said.replace('--part', '`part`')}"]
-
-
-def test_a_whole_folder_needs_no_index() -> None:
-    convert(model(index=False), "out", to="float16")
-    assert sorted(path.name for path in Path("out").iterdir()) == ["config.json", FIRST, SECOND, THIRD]
-    assert [str(one) for one in check("m", part=True)] == [str(one) for one in check("m")]
 
 
 def test_a_shard_that_is_given_alone() -> None:
@@ -366,10 +342,3 @@ def test_which_parts_are_missing(present: str, missing: tuple[list[int], int]) -
         assert part is not None
         wanted = [f"x-0000{one}-of-00003.gguf" for one in missing[0]]
         assert missing_parts([part], names) == (wanted, missing[1])
-
-
-def test_a_name_that_claims_many_parts() -> None:
-    """Its siblings are not listed to be counted."""
-    write_tensors(Path("x-00001-of-999999.safetensors"), {"w": np.ones(4, np.float32)})
-    with pytest.raises(FileError, match=r"x-00003-of-999999.safetensors, x-00004-.* and 999995 more are missing"):
-        inspect("x-00001-of-999999.safetensors")

@@ -159,15 +159,6 @@ def test_a_part_keeps_its_number_of_tensors() -> None:
     assert list(read(Path("y.gguf"))[1]) == ["a.weight", "n.weight"]
 
 
-def test_factors_in_another_file_are_applied() -> None:
-    blocks = RANDOM.randint(0, 127, (2, 36)).astype(np.uint8)
-    tensors = {"a.weight": (Type.NVFP4, blocks), "a.scale": np.full(1, 0.25, np.float32)}
-    write(Path("x.gguf"), tensors, split={"split_max_tensors": 1})
-    with lp.checkpoints.open("x-00001-of-00002.gguf") as checkpoint:
-        values = checkpoint.read("a.weight", to="float32")
-    assert np.array_equal(values, quants.dequantize(blocks, Type.NVFP4) * np.float32(0.25))
-
-
 def part(n: int, count: int = 2, tensors: int | None = None, named: str = "w") -> Path:
     """Write a file whose keys say what is asked for, with one tensor."""
     keys = [number("split.count", count), number("split.no", n), number("split.tensors.count", tensors or count)]
@@ -300,15 +291,6 @@ def test_the_headline_names_most_of_the_bytes() -> None:
     assert lines[2].split() == ["blk.0.ffn_up.weight", "IQ3_S", "440", "4x256"]
     write(Path("y.gguf"), {"a.weight": np.ones((4, 256), np.float16), "output.weight": blocks("Q6_K", 4)})
     assert run("inspect", "y.gguf").startswith("y.gguf: float16 and GGUF Q6_K: 2.82 KiB; to bfloat16 4 KiB\n")
-
-
-def test_check_says_what_it_did_not_check() -> None:
-    assert run("check", str(model())).splitlines() == [
-        "note: GGUF Q6_K: 1 weight",
-        "note: IQ3_S (3 tensors), 'blk.0.ffn_up.weight' first: not checked, lowprec has no values for this type",
-        "note: TQ1_0 (1 tensor), 'blk.0.ffn_down.weight' first: not checked, lowprec has no values for this type",
-        "x.gguf: 0 errors; not all was checked",
-    ]
 
 
 @pytest.mark.parametrize("kind", UNREAD)

@@ -104,13 +104,6 @@ def test_reads_what_numpy_makes_of_ml_dtypes(fmt: Format, order: Any, tmp_path: 
             read(tmp_path / "x.npy")
 
 
-def test_reads_swapped_bfloat16(tmp_path: Path) -> None:
-    x = np.array([1.0, -2.0, 3.140625], np.float32).astype(ml_dtypes.bfloat16)
-    np.save(tmp_path / "x.npy", x.astype(x.dtype.newbyteorder(">")))
-    array, fmt = read(tmp_path / "x.npy", lp.formats["bfloat16"])
-    assert lp.decode(array, fmt).tolist() == [1.0, -2.0, 3.140625]
-
-
 # --- what is broken ---
 
 GOOD = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}\n"

@@ -87,31 +87,6 @@ def test_a_killed_conversion_is_resumed(
     assert leftovers(tmp_path) == []
 
 
-def test_a_resumed_conversion_is_verified_as_a_whole(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    target = tmp_path / "out"
-    fail(source, target, recipe="nvfp4a16")
-    read, converted = watched(monkeypatch)
-    convert(source, target, recipe="nvfp4a16", resume=True, verify=True)
-    assert converted == {LAST}
-    assert read == set(SHARDS)
-
-
-def test_the_progress_of_a_resumed_conversion_reaches_its_end(source: Path, tmp_path: Path) -> None:
-    from lowprec.checkpoints import conversion
-    from lowprec.checkpoints.progress import Progress
-
-    shown: list[Progress] = []
-    for job in JOBS.values():
-        target = tmp_path / "out"
-        fail(source, target, overwrite=True, **job)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(conversion, "make_progress", lambda _, total: shown.append(Progress(total)) or shown[-1])
-            convert(source, target, resume=True, overwrite=True, verify=True, **job)
-        assert shown[-1].done == shown[-1].total > 0
-
-
 @pytest.mark.parametrize("kind", SOURCES)
 def test_every_container_can_be_resumed(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build, name = SOURCES[kind]

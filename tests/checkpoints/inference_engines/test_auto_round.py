@@ -61,15 +61,6 @@ def test_a_module_of_16_bits_is_listed() -> None:
     assert [one for one in lp.checkpoints.check("in") if "k_proj" in one.tensor]
 
 
-def test_the_second_description_is_left_out() -> None:
-    """auto-round writes quantization_config.json as well, which vLLM reads."""
-    shutil.copytree(GOLDEN / "gptq", "in")
-    Path("in/quantization_config.json").write_text('{"quant_method": "auto-round", "bits": 4}', encoding="utf-8")
-    report = convert("in", "out", to="bfloat16")
-    assert not Path("out/quantization_config.json").exists()
-    assert "quantization_config.json: left out" in report.descriptions
-
-
 # --- how names and settings are read ---
 
 
@@ -135,15 +126,6 @@ def test_settings_of_single_modules() -> None:
         names[1]: 1 * -0.5,
         names[2]: 1 * -0.5,
     }  # stored 2 ** bits - 1: zero points of 0
-
-
-def test_group_sizes_of_single_modules() -> None:
-    parts = module(4, 16)
-    parts = {**parts, "scales": np.repeat(np.float16([[-0.5], [2]]), 32, 1), "qzeros": np.repeat(parts["qzeros"], 2, 0)}
-    extra = {P: {"group_size": 8}}
-    convert(write({P: parts}, {"packing_format": "auto_round", "extra_config": extra}), "out", to="float32")
-    expected = np.repeat([[-3.0] * 8 + [12.0] * 8], 32, 0)
-    assert (read_tensors(Path("out"))[P + ".weight"] == expected).all()
 
 
 REFUSED: dict[str, tuple[Config, str]] = table(__file__)["refused"]
@@ -222,19 +204,6 @@ def test_integers_with_scales_of_both_signs(kind: str) -> None:
     with lp.checkpoints.open("again") as opened:
         error = np.abs(opened.read(f"{P}.weight", to="float32") - expected).max()
     assert error < np.abs(expected).max() / 100
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -np.nan])
-def test_scales_that_are_no_numbers(value: float) -> None:
-    source = write({P: module(scale=value)}, {"packing_format": "auto_round"})
-    with pytest.raises(FileError, match=r"scales': has a scale that is NaN or infinite$"):
-        convert(source, "out", to="bfloat16")
-    assert any("among 32 scales" in text for text in errors(source))
-
-
-def test_a_negative_scale_that_is_far_too_large() -> None:
-    source = write({P: module(scale=-60000)}, {"packing_format": "auto_round"})
-    assert [text for text in errors(source) if "makes values of up to 9e+05" in text]
 
 
 FLOATS = {

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.checkpoint_files import everything, leftovers, parse
-from support.command_line import fail, run
+from support.command_line import fail
 from support.golden import GOLDEN, digest, tensors_of
 from support.paths import table
 from support.typed_tensors import BF16, F8, FP4, Array, Tensors, read_tensors, write_tensors
@@ -61,15 +61,6 @@ def test_dequantized_to_the_values_of_comfy_kitchen(file: str, tmp_path: Path) -
         if name in DIGESTS[file]:
             rounded = np.frombuffer(wide[name][2], np.float32).astype(ml_dtypes.bfloat16)
             assert (dtype, shape, content) == ("BF16", wide[name][1], rounded.tobytes())
-
-
-def test_the_rows_that_were_added_are_those_beyond_the_bias(tmp_path: Path) -> None:
-    stored = parse(FOLDER / "padded.safetensors")[0]
-    assert stored["blocks.0.a.weight"]["shape"] == [48, 48]
-    convert(FOLDER / "padded.safetensors", tmp_path / "x.safetensors", to="bfloat16")
-    shapes = {name: shape for name, (_, shape, _) in tensors_of(tmp_path).items()}
-    assert shapes["blocks.0.a.weight"] == (40, 96)  # NVFP4 with a bias
-    assert shapes["blocks.0.b.weight"] == (64, 96)  # MXFP8 without
 
 
 TOOLS = {"float8_e4m3fn": FP8_TOOL, "mxfp8": MXFP8_TOOL, "nvfp4": NVFP4_TOOL}
@@ -149,15 +140,6 @@ def test_small_weights_in_float16() -> None:
     assert float(np.abs(back).max()) == pytest.approx(4e-5, rel=0.1)
 
 
-@pytest.mark.parametrize(("fmt", "dtype"), [(BFLOAT16, ml_dtypes.bfloat16), (FLOAT16, np.float16)])
-def test_scales_of_tensors_have_the_type_of_the_weight(fmt: Format, dtype: Any) -> None:
-    for largest in (0.5, 1.0, 3.25, 7.0):
-        assert FP8_TOOL.second_scale is not None
-        assert FP8_TOOL.second_scale(largest, fmt) == np.float32(np.float32(largest / 448).astype(dtype))
-        assert NVFP4_TOOL.second_scale is not None
-        assert NVFP4_TOOL.second_scale(largest, fmt) == np.float32(np.float32(largest / 2688).astype(dtype))
-
-
 TABLE = table(__file__)
 QUANTIZED = [module for modules in TABLE["quantized"].values() for module in modules]
 KEPT: dict[str, list[str]] = TABLE["kept"]
@@ -225,20 +207,6 @@ def test_a_folder_of_files() -> None:
     assert all(whole[name].tobytes() == tensors[name].tobytes() for name in whole)
     convert("out", "back", to="bfloat16")
     assert read_tensors(Path("back")).keys() == model().keys()
-
-
-def test_names_may_be_kept() -> None:
-    write_tensors(Path("x.safetensors"), model())
-    run("convert", "x.safetensors", "y.safetensors", "--recipe", "comfy-fp8", "--keep", "blocks.1.*")
-    assert {name for name in read_tensors(Path("y.safetensors")) if "comfy" in name} == {"blocks.0.q.comfy_quant"}
-    convert("x.safetensors", "w.safetensors", recipe="comfy-fp8", also="head", keep="re:.*[qk]")
-    assert {name for name in read_tensors(Path("w.safetensors")) if "comfy" in name} == {"head.comfy_quant"}
-    write_tensors(Path("x.safetensors"), {"head.weight": np.ones((4, 4), BF16)})
-    text = fail("convert", "x.safetensors", "z.safetensors", "--recipe", "comfy-fp8")
-    assert text == (
-        "x.safetensors: has no weight that the recipe comfy-fp8 quantizes; 'head.weight', BF16 (4, 4): not in a "
-        "numbered block; --also quantizes what is kept for its name"
-    )
 
 
 P = "blocks.0.ffn."
@@ -312,26 +280,6 @@ def test_a_description_is_in_a_tensor_or_in_the_metadata(make: Callable[[], Tens
     assert parse(Path("y.safetensors"))[0].get("__metadata__") == (None if place == "tensor" else {"format": "pt"})
 
 
-@pytest.mark.parametrize(("make", "of"), [(nvfp4, np.uint8), (fp8, np.float16), (fp8, BF16)])
-def test_scales_of_another_type(make: Callable[[], Tensors], of: Any) -> None:
-    """ComfyUI's files of 2025 have bytes for the scales of NVFP4, which are FP8."""
-    scale = make()["weight_scale"]
-    write({**make(), "weight_scale": scale.view(of) if of is np.uint8 else scale.astype(of)})
-    convert("x.safetensors", "y.safetensors", to="float32")
-    assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(make)).all()
-
-
-@pytest.mark.parametrize("shape", [(), (2,), (2, 1, 1)])
-def test_experts(shape: tuple[int, ...]) -> None:
-    codes = np.stack([fp8()["weight"], fp8()["weight"][::-1]])
-    scales = np.array([0.25, 3][: max(1, np.prod(shape, dtype=int))], np.float32).reshape(shape)
-    fields = {"format": "float8_e4m3fn", "num_experts": 2}
-    write({"weight": codes, "weight_scale": scales, "comfy_quant": description(fields)})
-    convert("x.safetensors", "y.safetensors", to="float32")
-    expected = codes.astype(np.float32) * (scales.reshape(-1, 1, 1) if shape else scales)
-    assert (read_tensors(Path("y.safetensors"))[P + "weight"] == expected).all()
-
-
 FAULTS: dict[str, tuple[Callable[[], Tensors], dict[str, Any], str]] = {
     "no JSON": (fp8, {"comfy_quant": '{"format":'}, "comfy_quant': must be JSON; it is"),
     "not UTF-8": (fp8, {"comfy_quant": np.full(9, 0xFF, np.uint8)}, "comfy_quant': must be JSON"),
@@ -390,14 +338,6 @@ def test_tensors_that_do_not_fit_are_an_error_that_names_one(name: str) -> None:
     assert f"'{P}" in error
     assert text in error
     assert everything(Path()) == before
-
-
-def test_what_fills_up_a_tile_is_not_read() -> None:
-    tensors = mxfp8()
-    tensors["weight_scale"].reshape(-1)[[1, 4, 16 * 16]] = 0xFF  # another column, row 32, row 16
-    write(tensors)
-    convert("x.safetensors", "y.safetensors", to="float32")
-    assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(mxfp8)).all()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"layers": 1}', "[" * 60000])

@@ -135,19 +135,6 @@ def test_narrow_sources_give_the_same_blocks(name: str) -> None:
         assert np.array_equal(narrow, wide)
 
 
-def test_every_tie_of_q8_0_goes_away_from_zero() -> None:
-    """And the float32 next to each goes to its nearest integer."""
-    halves = np.arange(-126.5, 127, 1, np.float32)
-    for x, wanted in (
-        (halves, np.sign(halves) * (np.abs(halves) + 0.5)),
-        (np.nextafter(halves, np.float32(0)), np.sign(halves) * (np.abs(halves) - 0.5)),
-    ):
-        blocks = np.full((len(x), 32), 127, np.float32)  # the scale is 1
-        blocks[:, 0] = x
-        codes = encoded(blocks, WRITTEN["Q8_0"])[:, 2].view(np.int8)
-        assert codes.tolist() == wanted.tolist()
-
-
 @pytest.mark.parametrize("kind", (BLOCK_TYPES | WHOLE_TYPES).values(), ids=lambda kind: kind.name)
 def test_schemes_travel_to_other_processes(kind: BlockType) -> None:
     assert pickle.loads(pickle.dumps(scheme_of(kind))) == scheme_of(kind)

@@ -14,7 +14,7 @@ from support.gguf_files import BFLOAT16, Type, entry, number, raw_file, read, te
 from support.optional import optional
 
 import lowprec as lp
-from lowprec.checkpoints import convert, inspect
+from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.schemes.ggml_blocks import BLOCK_TYPES
 
@@ -92,13 +92,6 @@ def test_keys_keep_their_bytes_and_places(tmp_path: Path) -> None:
     assert content == head + bytes(-len(head) % 32) + bytes(2 * 34) + bytes(-2 * 34 % 32)
 
 
-def test_a_later_file_of_a_split_model_says_nothing_of_its_type(tmp_path: Path) -> None:
-    keys = [text(b"split.no") + struct.pack("<IH", 2, 1)]
-    convert(raw_file(tmp_path / "a.gguf", keys, [entry("w.weight", (32, 2))], 256), tmp_path / "b.gguf", recipe="q8_0")
-    assert keys[0] in (tmp_path / "b.gguf").read_bytes()
-    assert read(tmp_path / "b.gguf")[0].keys() == {"GGUF.version", "GGUF.tensor_count", "GGUF.kv_count", "split.no"}
-
-
 @pytest.mark.parametrize("alignment", [8, 32, 256])
 def test_the_alignment_is_kept(alignment: int, tmp_path: Path) -> None:
     source = write(tmp_path / "a.gguf", MODEL, alignment)
@@ -108,15 +101,6 @@ def test_the_alignment_is_kept(alignment: int, tmp_path: Path) -> None:
     assert all(place % alignment == 0 for place in places)
     ends = [place + size + -size % alignment for place, size in zip(places, sizes, strict=True)]
     assert [*places[1:], (tmp_path / "b.gguf").stat().st_size] == ends  # as llama.cpp demands: no other gaps
-
-
-def test_version_2(tmp_path: Path) -> None:
-    convert(
-        raw_file(tmp_path / "a.gguf", [], [entry("w.weight", (32, 2))], 256, version=2),
-        tmp_path / "b.gguf",
-        recipe="q8_0",
-    )
-    assert read(tmp_path / "b.gguf")[0]["GGUF.version"] == 2
 
 
 @pytest.mark.parametrize("to", ["float32", "bfloat16", "float16"])
@@ -172,14 +156,6 @@ def test_quantized_files_are_quantized_again(first: str, second: str, model: Pat
     assert report.remarks == ([] if first == "bf16" else [twice])
     same = convert(tmp_path / "b.gguf", tmp_path / "c.gguf", recipe=first, keep="output")
     assert {one.name: one.why for one in same.tensors}["output.weight"] == "kept by name"
-
-
-def test_what_has_the_type_already_is_copied(model: Path, tmp_path: Path) -> None:
-    convert(model, tmp_path / "a.gguf", recipe="q8_0", keep="output")
-    report = convert(tmp_path / "a.gguf", tmp_path / "b.gguf", recipe="q8_0")
-    assert {one.name for one in report.tensors if one.why == "Q8_0 already"} == {*CHOSEN} - {"output.weight"}
-    with pytest.raises(FileError, match="has no weight that the recipe q8_0 quantizes"):
-        convert(tmp_path / "b.gguf", tmp_path / "c.gguf", recipe="q8_0")
 
 
 @pytest.mark.parametrize("factor", [np.array([0.25], np.float32), np.array([0.5, 3], np.float32)])
@@ -244,12 +220,3 @@ def test_refusals(model: Path, tmp_path: Path) -> None:
         assert len(str(caught.value).splitlines()) == 1
         assert leftovers(tmp_path) == []
         assert sorted(path.name for path in tmp_path.iterdir()) == before
-
-
-def test_an_empty_file(tmp_path: Path) -> None:
-    source = raw_file(tmp_path / "a.gguf", [], [], 0)
-    assert inspect(source) == []
-    scalar = raw_file(tmp_path / "s.gguf", [], [entry("s", ()), entry("none", (0, 4), offset=32)], 32)
-    assert [(one.name, one.shape, one.nbytes) for one in inspect(scalar)] == [("s", (), 4), ("none", (4, 0), 0)]
-    convert(scalar, tmp_path / "s.safetensors", to="float16")
-    assert load_file(tmp_path / "s.safetensors")["none"].shape == (4, 0)

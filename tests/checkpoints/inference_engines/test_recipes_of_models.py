@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from support.bits import bits_of
 from support.checkpoint_files import configuration, leftovers, read_json
+from support.paths import table
 from support.typed_tensors import BF16, FP4, Array, in_blocks, read_tensors, write_in_turn
 
 from lowprec import reference
@@ -191,47 +192,16 @@ L, E = "model.layers", "model.layers.1.mlp.experts"
 class Model(NamedTuple):
     """Shapes of what is quantized, and of what is kept; config.json, and what it says of the quantization."""
 
-    quantized: dict[str, tuple[int, ...]]
-    kept: dict[str, tuple[int, ...]]
+    quantized: dict[str, list[int]]
+    kept: dict[str, list[int]]
     config: dict[str, Any]
     said: dict[str, Any]
-    outputs: tuple[str, str]
+    outputs: list[str]
 
 
-IGNORED = [
-    "lm_head", f"{L}.0.mlp.gate", f"{L}.0.self_attn.indexer.weights_proj", f"{L}.3.eh_proj", "model.embed_tokens",
-]  # fmt: skip
-DEEPSEEK = Model(
-    {
-        f"{L}.0.self_attn.kv_a_proj_with_mqa.weight": (160, 192), f"{L}.0.self_attn.o_proj.weight": (192, 320),
-        f"{L}.0.self_attn.indexer.wk.weight": (128, 192), f"{L}.1.mlp.experts.0.up_proj.weight": (128, 256),
-        f"{L}.1.mlp.shared_experts.down_proj.weight": (300, 100), f"{L}.2.mlp.experts.gate_up_proj": (3, 200, 192),
-        f"{L}.2.mlp.experts.down_proj": (3, 192, 100),
-    },
-    {
-        f"{L}.0.mlp.gate.weight": (4, 192), f"{L}.0.self_attn.indexer.weights_proj.weight": (4, 192),
-        f"{L}.3.eh_proj.weight": (192, 384), f"{L}.3.enorm.weight": (192,), "lm_head.weight": (16, 192),
-        "model.embed_tokens.weight": (16, 192), f"{L}.0.mlp.gate.e_score_correction_bias": (4,),
-    },
-    {"model_type": "deepseek_v3", "torch_dtype": "bfloat16", "hidden_size": 192},
-    {"activation_scheme": "dynamic", "fmt": "e4m3", "modules_to_not_convert": sorted(IGNORED), "quant_method": "fp8",
-     "weight_block_size": [128, 128]},
-    ("_scale_inv", ""),
-)  # fmt: skip
-"""Matrices, and experts as one parameter each, whose sides are whole blocks or not."""
-
-ALWAYS_KEPT = ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]
-GPT_OSS = Model(
-    {f"{E}.gate_up_proj": (3, 64, 50), f"{E}.down_proj": (3, 96, 64)},
-    {
-        f"{E}.gate_up_proj_bias": (3, 50), f"{E}.down_proj_bias": (3, 64), f"{L}.1.mlp.router.weight": (3, 64),
-        f"{L}.1.self_attn.q_proj.weight": (32, 64), f"{L}.1.self_attn.sinks": (4,),
-        "model.embed_tokens.weight": (16, 64), "lm_head.weight": (16, 64),
-    },
-    {"model_type": "gpt_oss", "torch_dtype": "bfloat16"},
-    {"modules_to_not_convert": ALWAYS_KEPT, "quant_method": "mxfp4"},
-    ("_scales", "_blocks"),
-)  # fmt: skip
+TABLE = table(__file__)
+DEEPSEEK, GPT_OSS = (Model(**TABLE[name]) for name in ("deepseek", "gpt_oss"))
+IGNORED, ALWAYS_KEPT = (one.said["modules_to_not_convert"] for one in (DEEPSEEK, GPT_OSS))
 MODELS = {
     "deepseek-fp8": DEEPSEEK, "gptoss-mxfp4": GPT_OSS,
     "deepseek-fp8-ue8m0": DEEPSEEK._replace(said={**DEEPSEEK.said, "scale_fmt": "ue8m0"}),
