@@ -171,7 +171,6 @@ def outcome(read: Read, recipe: Recipe, folder: Path, plain: Path) -> Outcome:
 
 
 def write_model(folder: Path, kind: str) -> None:
-    """Write a model whose weights are larger than initialised."""
     if folder.exists():
         return
     write_plain(folder, {**MODELS, **OTHERS}[kind]())
@@ -181,7 +180,6 @@ def write_model(folder: Path, kind: str) -> None:
 
 
 def write_gguf(path: Path) -> None:
-    """Write a file with a matrix and experts."""
     random = np.random.default_rng(0)
     writer = gguf.GGUFWriter(path, "llama")
     for name, shape in (("blk.0.ffn_up.weight", (64, 128)), ("blk.0.ffn_up_exps.weight", (4, 64, 128))):
@@ -264,7 +262,6 @@ def rows(recipes: list[Recipe], work: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    """Run the readers; write the table if all recipes were run."""
     transformers.logging.set_verbosity(transformers.logging.CRITICAL)
     transformers.logging.disable_progress_bar()
     chosen = [one for one in RECIPES if not sys.argv[1:] or one.name in sys.argv[1:]]

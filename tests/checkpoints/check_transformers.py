@@ -88,14 +88,12 @@ def save(folder: Path, tensors: Tensors) -> None:
 
 
 def same(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether tensors have the same type, shape and bits."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     return torch.equal(a.contiguous().view(torch.uint8), b.contiguous().view(torch.uint8))
 
 
 def differences(a: Tensors, b: Tensors) -> list[str]:
-    """Return the names of tensors that are not the same in both."""
     return sorted(name for name in a.keys() | b.keys() if name not in a or name not in b or not same(a[name], b[name]))
 
 
@@ -207,7 +205,6 @@ def deepseek(hidden: int = 128, inner: int = 256) -> Any:
 
 
 def compare(title: str, quantized: Path, config: Any) -> bool:
-    """Load a quantized folder and our folder in bfloat16."""
     mine, peer = Model(in_bfloat16(quantized)), Model(quantized, config)
     different, ours, theirs = differences(mine.tensors, peer.tensors), mine.logits(), peer.logits()
     equal = same(ours, theirs) and bool(ours.isfinite().all())
@@ -368,7 +365,6 @@ def models() -> Iterator[tuple[str, Any, Any]]:
 
 
 def tied(work: Path) -> bool:
-    """Convert every model by every recipe."""
     good = True
     for name, kind, config in models():
         source = write_plain(work / name, config, kind)
@@ -415,7 +411,6 @@ def head(name: str) -> tuple[str, list[str]]:
 
 
 def heads(_: Path) -> bool:
-    """Compare the names of heads with those of all models that can be made."""
     classes = {kind for mapping in MAPPINGS for kind in getattr(modeling_auto, mapping).values()}
     wrong, right, other = [], 0, []
     for name in sorted(one for kind in classes for one in ([kind] if isinstance(kind, str) else kind)):
@@ -514,7 +509,6 @@ WAYS: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[Spoil, ...]]] = {
 
 
 def spoilt(work: Path) -> bool:
-    """Spoil a folder in each of the ways."""
     sizes = {**SIZES, "intermediate_size": 256, "vocab_size": 256}  # as many as a projection has outputs
     experts = {"moe_intermediate_size": 128, "num_experts": 4, "num_experts_per_tok": 2, "tie_word_embeddings": False}
     for config in (LlamaConfig(**sizes), Gemma3TextConfig(**sizes), Qwen3MoeConfig(**{**sizes, **experts})):

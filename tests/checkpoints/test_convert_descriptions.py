@@ -45,9 +45,10 @@ def folder(tensors: Tensors, files: dict[str, object]) -> Path:
 
 
 PLAIN: Tensors = {"lm_head.weight": ("BF16", (4, 8)), "model.norm.weight": ("BF16", (8,))}
-QUANTIZED: Tensors = {f"{M}.weight": ("I8", (4, 8)), f"{M}.weight_scale": ("F32", (4,)), f"{M}.bias": ("BF16", (4,))}
+
+
 CONFIG: dict[str, object] = {"config.json": {"a": 1, "quantization_config": {"quant_method": "new"}}}
-KEEP = ["--exclude", f"{M}.weight", "--exclude", f"{M}.weight_scale"]
+
 
 MISFITS: dict[str, dict[str, Any]] = TABLE["misfits"]
 

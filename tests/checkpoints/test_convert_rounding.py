@@ -67,7 +67,6 @@ SCALES = [
 
 
 def quantized(x: Array, to: str, scale: str, kept: Array, rules: dict[str, Any]) -> Array:
-    """Return what `quantize_linear` makes of a whole array."""
     kind, _, number = scale.partition(":")
     axis, block = {"tensor": (0, 0), "axis": (int(number or 0), 0), "block": (x.ndim - 1, int(number or 0))}[kind]
     x = np.asarray(lp.cast(x, "float32")) if x.itemsize in (1, 8) else x

@@ -216,7 +216,6 @@ def test_scale_rules_of_recipes(recipe: str, rule: str, tmp_path: Path) -> None:
 
 
 def stored_scales(path: Path) -> bytes:
-    """Return the bytes of the only scales in a file."""
     (name,) = (name for name in parse(path)[0] if name.endswith("scale"))
     return stored_bytes(path, name)
 

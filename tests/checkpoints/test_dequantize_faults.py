@@ -105,7 +105,6 @@ def auto_round() -> tuple[Tensors, Any]:
 
 
 def write(tensors: Tensors, config: Any, **others: Array) -> Path:
-    """Write a model of one weight, and other tensors by their whole names."""
     content = {**{P + name: one for name, one in tensors.items()}, **others}
     return write_model(Path("in"), {"a.safetensors": content}, {"quantization_config": config})
 
@@ -215,17 +214,6 @@ def test_narrow_floats_without_scales() -> None:
 
 # --- config.json ---
 
-CONFIGS: dict[str, tuple[Source, Any, str]] = {
-    "8 bits": (pack, ct(num_bits=8, group_size=32), "weight_packed"),
-    "3 bits": (pack, ct(num_bits=3, group_size=32), "weight_packed"),
-    "smaller blocks": (block, {**FP8, "weight_block_size": [64, 64]}, "weight_scale_inv"),
-    "larger blocks": (block, {**FP8, "weight_block_size": [256, 256]}, "weight_scale_inv"),
-    "blocks of compressed-tensors": (blocks, ct(num_bits=8, strategy="block", block_structure=[64, 128]),
-                                     "weight_scale"),
-    "another method": (block, {"quant_method": "awq"}, "weight"),
-    "another layout": (pack, FP8, "weight_packed"),
-}  # fmt: skip
-
 
 NO_BLOCKS = (
     [0, 128], [128, 0], "128", [128], [-1, -1], [128, -1], [True, 128], [128, 128, 128], [128.0, 128], 128,
@@ -254,7 +242,6 @@ IN_GROUPS = ("block_structure", "group_size", "num_bits")
 
 
 def written(make: Source, key: str, value: Any) -> Path:
-    """Write a model whose configuration has a value."""
     tensors, config = make()
     where = config["config_groups"]["group_0"]["weights"] if "config_groups" in config and key in IN_GROUPS else config
     where[key] = value

@@ -42,7 +42,6 @@ E = "model.layers.0.mlp.experts."
 
 @pytest.fixture
 def bytes_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Count the bytes that are read of tensors."""
     return sizes_of_reads(monkeypatch)
 
 

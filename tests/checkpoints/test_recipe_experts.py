@@ -101,7 +101,6 @@ def test_names_of_the_tensor_and_of_an_expert(stacked: Path, tmp_path: Path) -> 
 
 
 def with_shapes(gate_up: tuple[int, ...], down: tuple[int, ...]) -> dict[str, Array]:
-    """Return the model with other experts."""
     random = np.random.RandomState(3)
     shapes = {GATE_UP: gate_up, DOWN: down}
     made = {name: (random.standard_normal(shape) * 0.05).astype(BFLOAT16) for name, shape in shapes.items()}

@@ -23,7 +23,6 @@ pytestmark = pytest.mark.usefixtures("working_folder")
 
 X = np.array([[0.5, -0.0, np.nan], [np.inf, 1e-40, -3.0]], np.float32)
 KINDS = (".safetensors", ".npz")
-OWN = lp.float_format("e4m4", exponent_bits=4, mantissa_bits=4, nan="all-ones", reference="this test")
 
 
 def bits(fmt: Format) -> np.ndarray:

@@ -44,7 +44,6 @@ RECIPES = [
 
 
 def lists(folder: Path) -> list[list[str]]:
-    """Return every list of modules that are not quantized."""
     entry = read_json(folder / "config.json")["quantization_config"]
     found = [entry[key] for key in ("ignore", "modules_to_not_convert", "ignored_layers") if key in entry]
     path = folder / "hf_quant_config.json"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -240,7 +239,6 @@ def test_ctrl_c_leaves_nothing(
 
 
 def shutil_usage(free: int, first: int | None = None) -> Any:
-    """Return a function in the place of `shutil.disk_usage`; `first` is what its first call says is free."""
     said = [free if first is None else first]
 
     def usage(path: Any) -> Any:
@@ -263,13 +261,6 @@ def test_too_little_room(free: int, temporary: Path, monkeypatch: pytest.MonkeyP
     assert error.endswith("left; --keep, or TMPDIR, names a folder on another one")
     assert listing() == before
     assert os.listdir(temporary) == []
-
-
-def room_of(text: str) -> float:
-    """Return the room that the demo says it needs, in KiB."""
-    found = re.search(r"They use up to (\S+) KiB of that disk", text)
-    assert found is not None
-    return float(found[1])
 
 
 LIMITED = """

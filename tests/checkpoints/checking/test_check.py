@@ -229,7 +229,7 @@ def alone(model: Model) -> tuple[Tensors, dict[str, Any]]:
 
 INTEGERS = np.ones((192, 256), np.int8)
 EXPERTS = "model.layers.1.mlp.experts.gate_up_proj_scales"
-INV, PACKED, SCALE, GLOBAL = (f"{UP}.weight_{end}" for end in ("scale_inv", "packed", "scale", "global_scale"))
+INV, PACKED, SCALE = (f"{UP}.weight_{end}" for end in ("scale_inv", "packed", "scale"))
 Wrong = tuple[Callable[[], tuple[Tensors, Any]], Change, str, str, str]
 WRONG: dict[str, Wrong] = {
     "no scales": (deepseek, gone(INV), "scales", f"{UP}.weight", "holds float8_e4m3fn codes and has no scales"),

@@ -21,7 +21,6 @@ from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 X = values((6, 10))
-HALF = values((6, 10), dtype=np.float16)
 
 
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)

@@ -161,7 +161,6 @@ P = "model.layers.{}.mlp.up_proj.weight"
 
 
 def model(*left_out: str, index: bool = True) -> Path:
-    """Write a model of three shards into `m`, without some of its files."""
     shards = {name: {P.format(n): np.ones((64, 128), BF16)} for n, name in enumerate((FIRST, SECOND, THIRD))}
     folder = write_model(Path("m"), shards, {"model_type": "llama"})
     for name in (*left_out, *([] if index else [INDEX])):
@@ -255,7 +254,6 @@ def test_a_recipe_describes_the_part_alone() -> None:
 
 
 def split_weight() -> Path:
-    """Write an FP8 weight whose scales are in the second shard."""
     weight, scale = {P.format(0): np.ones((128, 128), F8)}, {f"{P.format(0)}_scale_inv": np.ones((1, 1), np.float32)}
     config = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
     names = [f"model-0000{n}-of-00002.safetensors" for n in (1, 2)]

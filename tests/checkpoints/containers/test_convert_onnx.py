@@ -43,7 +43,6 @@ def _tensor(x: Array, name: str) -> onnx.TensorProto:
 
 
 def _node(text: str, **attributes: Any) -> onnx.NodeProto:
-    """Return a node from "Operator inputs -> outputs"."""
     (kind, *inputs), outputs = (part.split() for part in text.split("->"))
     return helper.make_node(kind, inputs, outputs, **attributes)
 
