@@ -20,7 +20,8 @@ from lowprec.checkpoints.files.errors import FileError
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 QUIET = ("--progress", "none")
-M = "model.layers.0.q_proj"
+
+
 TABLE = table(__file__)
 
 

@@ -247,3 +247,15 @@ def test_an_axis_that_no_tensor_has(axis: int) -> None:
     text = fail(*arguments, "--exclude", "i", *QUIET)
     assert text == f"x.safetensors: has no tensor to be converted with an axis {axis}; their ranks are 1, 2, 3"
     fail(*arguments, "--exclude", "i", "--dry-run")
+
+
+@pytest.mark.usefixtures("working_folder")
+def test_an_axis_that_some_tensors_have() -> None:
+    save(Path("x.safetensors"), {"w": values((4, 4)), "b": values((4,)), "c": values((2, 2, 2))})
+    report = convert("x.safetensors", "y.safetensors", to="int8", scale="axis:2")
+    assert {one.name: one.why for one in report.tensors} == {
+        "w": "it has no axis 2", "b": "it has no axis 2", "c": "",
+    }  # fmt: skip
+    save(Path("b.safetensors"), {"b": values((4,))})  # it has the axis, and no use for it
+    report = convert("b.safetensors", "c.safetensors", to="int8", scale="axis:0")
+    assert [one.why for one in report.tensors] == ["each element would have a scale"]

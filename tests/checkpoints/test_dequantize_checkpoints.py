@@ -235,6 +235,20 @@ def test_layouts(to: str, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(Path("out/config.json").read_text()) == {"torch_dtype": to}
 
 
+def test_the_older_files_of_comfyui() -> None:
+    codes, scale = random_codes((20, 30)), np.float32(0.037)
+    p = "model.diffusion_model."
+    tensors = {
+        p + "a.weight": codes, p + "a.scale_weight": np.array(scale), p + "a.scale_input": np.array(1, np.float32),
+        p + "scaled_fp8": np.zeros(2, F8), p + "a.bias": np.ones(3, np.float16),
+    }  # fmt: skip
+    write_tensors(Path("x.safetensors"), tensors)
+    convert("x.safetensors", "y.safetensors", to="bfloat16")
+    result = read_tensors(Path("y.safetensors"))
+    assert result.keys() == {p + "a.weight", p + "a.bias"}
+    assert result[p + "a.weight"].tobytes() == rounded(codes.astype(np.float32) * scale, "bfloat16")
+
+
 def test_blocks_of_modelopt_that_do_not_fit() -> None:
     tensors = {W: random_codes((256, 384)), W + "_scale": random_scales((3, 1, 2, 1))}
     config = {"quantization_config": {"quant_method": "modelopt", "quant_algo": "FP8_PB_WO"}}
@@ -242,6 +256,16 @@ def test_blocks_of_modelopt_that_do_not_fit() -> None:
     why = r"has the shape \[3, 2\], which fits no weight of shape \[256, 384\] in blocks"
     with pytest.raises(FileError, match=why):
         convert("in", "out", to="bfloat16")
+
+
+def test_hf_quant_config_is_left_out() -> None:
+    codes, scale = random_codes((9, 48)), np.array(0.5, np.float32)
+    write_model(Path("in"), {"a.safetensors": {W: codes, W + "_scale": scale}}, {"dtype": "float16"})
+    Path("in/hf_quant_config.json").write_text('{"quantization": {"quant_algo": "FP8"}}')
+    convert("in", "out", to="bfloat16")
+    assert not Path("out/hf_quant_config.json").exists()
+    assert Path("out/config.json").read_text() == '{"dtype": "bfloat16"}'
+    assert read_tensors(Path("out"))[W].tobytes() == rounded(codes.astype(np.float32) * scale, "bfloat16")
 
 
 CONFIG = """{

@@ -281,6 +281,15 @@ def test_values_null_and_older_spellings(make: Source, key: str, value: Any) -> 
     assert not [one for one in lp.checkpoints.check(source) if one.misread and "must be" in one.text]
 
 
+def test_groups_that_do_not_end_with_a_row() -> None:
+    """100 columns with 4 scales: groups of 32 and one of 4, as config.json says, and not 4 groups of 25."""
+    scales = np.array([[1, 2, 4, 8]], np.float32)
+    tensors = {"weight": of((1, 100), np.int8), "weight_scale": scales}
+    convert(write(tensors, ct(num_bits=8, type="int", strategy="group", group_size=32)), "out", to="float32")
+    expected = [1.0] * 32 + [2.0] * 32 + [4.0] * 32 + [8.0] * 4
+    assert read_tensors(Path("out"))[P + "weight"].tolist() == [expected]
+
+
 @pytest.mark.parametrize("groups", [None, {"W4A16": ["Linear"]}])
 def test_bits_that_the_shapes_leave_open(groups: Any) -> None:
     """One word holds 8 codes of 2, 3 or 4 bits."""

@@ -23,7 +23,9 @@ from support.typed_tensors import (
     FP8_BLOCKS,
     W,
     block_model,
+    nibbles,
     random_codes,
+    random_scales,
     rounded,
     write_model,
     write_tensors,
@@ -43,6 +45,22 @@ E = "model.layers.0.mlp.experts."
 @pytest.fixture
 def bytes_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes_of_reads(monkeypatch)
+
+
+def test_what_is_said_of_a_weight() -> None:
+    tensors = {W + "_packed": nibbles(np.zeros((7, 64))), W + "_scale": random_scales((7, 4)).astype(F8),
+               W + "_global_scale": np.ones(1, np.float32)}  # fmt: skip
+    config = {"quantization_config": {"quant_method": "compressed-tensors", "config_groups": {}}}
+    with lp.checkpoints.open(write_model(Path("in"), {"a.safetensors": tensors}, config)) as checkpoint:
+        info = checkpoint.info(W)
+    assert (info.layout, info.shape, info.format) == ("compressed-tensors", (7, 64), "bfloat16")
+    assert info.scheme == "float4_e2m1fn, a float8_e4m3fn scale to 16 columns, divided by a second one"
+    assert info.codes is not None
+    assert (info.codes.name, info.codes.format, info.codes.shape) == (W + "_packed", "uint8", (7, 32))
+    assert info.scales is not None
+    assert (info.scales.name, info.scales.shape) == (W + "_scale", (7, 4))
+    assert [one.name for one in info.others] == [W + "_global_scale"]
+    assert info.nbytes == 7 * 32 + 7 * 4 + 4
 
 
 # --- tensors as they are ---

@@ -168,6 +168,18 @@ def quantized(folder: Path, scales: Array) -> tuple[Path, Array]:
     return write_model(folder, {"a.safetensors": source}, config), values
 
 
+@pytest.mark.parametrize("recipe", ["nvfp4a16", "fp8-dynamic", "modelopt-fp8"])
+def test_rows_of_a_quantized_weight(recipe: str, tmp_path: Path) -> None:
+    scales = np.random.RandomState(2).uniform(0.01, 0.1, (3, 2, 3)).astype(np.float32)
+    source, values = quantized(tmp_path / "in", scales)
+    report = convert(source, tmp_path / "one", recipe=recipe, verify=True)
+    plain = write_folder(tmp_path / "plain", {GATE_UP: values}, experts_config(), shards=1)
+    convert(plain, tmp_path / "two", recipe=recipe)
+    assert tensors_of(tmp_path / "one") == tensors_of(tmp_path / "two")
+    assert len(report.tensors) == 6
+    assert report.total.bytes_before == values.size + scales.nbytes
+
+
 def test_experts_that_share_scales_are_kept(tmp_path: Path) -> None:
     """A block of 256 rows has rows of gate and up: all become bfloat16."""
     folder = tmp_path / "in"

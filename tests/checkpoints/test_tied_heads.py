@@ -193,6 +193,12 @@ def test_what_keeps_a_tied_head(
     assert [one.tensor for one in errors(write(tensors, config))] == ["lm_head"] * found
 
 
+def test_a_plain_head_in_a_list_of_fp8() -> None:
+    tensors, config = deepseek()
+    only(write(tensors, {**config, "modules_to_not_convert": []}), "configuration", "lm_head", "is not quantized, and")
+    assert not errors(write(tensors, {**config, "modules_to_not_convert": ["lm_head"]}, "right"))
+
+
 @pytest.mark.parametrize("model", [deepseek, channel])
 def test_a_quantized_head_that_is_said_to_be_tied(model: Model) -> None:
     tensors, config = model()

@@ -33,9 +33,10 @@ from support.checked_models import (
 from support.checkpoint_files import sizes_of_reads
 from support.command_line import call, run, usage_error
 from support.containers import SOURCES
+from support.quantized_checkpoints import LAYOUTS, REFUSED, write_folder
 from support.tiny_models import llama, llama_config
 from support.tiny_models import write_folder as write_llama
-from support.typed_tensors import BF16, F8, Array, write_tensors
+from support.typed_tensors import BF16, E8M0, F8, Array, write_tensors
 
 import lowprec as lp
 from lowprec.checkpoints import Finding, check, progress
@@ -350,6 +351,13 @@ def test_scales_beside_values() -> None:
     assert "which holds values (bfloat16) and no codes" in found[0].text
 
 
+@pytest.mark.parametrize("name", [name for name in REFUSED if name.startswith("unknown")])
+def test_scales_of_an_unknown_name(name: str) -> None:
+    found = errors(write_folder(Path("in"), LAYOUTS[name]))
+    assert [one.kind for one in found] == ["scales"]
+    assert "is no known kind of scales" in found[0].text
+
+
 @pytest.mark.parametrize(
     ("model", "name", "array", "text"),
     [(deepseek, "weight_scale_inv", np.ones((3, 2), np.float32), "fits no weight of shape"),
@@ -391,6 +399,17 @@ def test_scales_that_are_inverses(model: Model, name: str, value: float) -> None
     found = errors(write(tensors, config))
     assert {one.count for one in found} == {2}
     assert all("makes values of up to" in one.text for one in found)
+
+
+def test_long_names() -> None:
+    """Errors of layouts cut names off; a fault stays one of its own module."""
+    tensors, config = deepseek()
+    name = "a_part_of_a_name." * 8 + UP
+    tensors[f"{name}.weight"] = codes()
+    tensors[f"{name}.weight_scale_inv"] = np.ones((3, 2), np.float32)
+    found = errors(write(tensors, config))
+    assert [one.kind for one in found] == ["scales"]
+    assert "fits no weight of shape" in found[0].text
 
 
 # --- config.json ---
@@ -497,6 +516,14 @@ def test_scales_of_another_name() -> None:
     found = errors(write(renamed, config))
     assert all("engines look for weight_scale_inv" in one.text for one in found)
     assert found
+
+
+def test_deepseek_v4() -> None:
+    """The FP4 of its experts is in no block, and config.json does not speak of it."""
+    tensors, config = deepseek()
+    experts = {f"layers.0.ffn.experts.{i}.w1.weight": np.full((64, 64), 0x21, np.int8) for i in range(2)}
+    scales = {f"layers.0.ffn.experts.{i}.w1.scale": np.full((64, 4), 2.0**-9, E8M0) for i in range(2)}
+    assert not errors(write({**tensors, **experts, **scales}, {**config, "scale_fmt": "ue8m0"}))
 
 
 def test_patterns_that_are_no_expressions() -> None:

@@ -119,6 +119,13 @@ def test_npz(fmt: str, compressed: bool, tmp_path: Path) -> None:
                 assert bits_of(loaded[name]).tolist() == bits_of(back).tolist()
 
 
+def test_npz_with_the_format_of_open_codes(tmp_path: Path) -> None:
+    arrays = archive(tmp_path / "x.npz")
+    convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float32", source="float8_e4m3fn")
+    with np.load(tmp_path / "y.npz") as loaded:
+        assert bits_of(loaded["open"]).tolist() == bits_of(lp.cast(arrays["open"], "float32")).tolist()
+
+
 def test_the_report_as_json(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", w=np.array([1.0, 1.1, 1000.0, 0.0009, np.nan, np.inf], np.float32), i=np.arange(2))
     report = convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float8_e4m3fn")

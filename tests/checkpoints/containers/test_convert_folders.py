@@ -192,6 +192,17 @@ def test_a_folder_without_an_index_parts(left_out: tuple[str, ...], text: str) -
     assert (status, out.splitlines()[0]) == (1, f"error: {said}")
 
 
+def test_an_index_that_names_missing_shards() -> None:
+    model(FIRST, THIRD)
+    said = (
+        f"m/{INDEX}: places '{P.format(0)}' in '{FIRST}', which is missing; {FIRST} and {THIRD} are missing "
+        "(--part takes the shards that are there)"
+    )
+    for command in commands("m")[:2]:
+        assert fail(*command) == said
+    assert [str(one) for one in check("m")] == [f"error: {said.replace('--part', '`part`')}"]
+
+
 def test_a_shard_that_is_given_alone() -> None:
     model()
     path = f"m/{SECOND}"

@@ -465,6 +465,22 @@ def test_models_compute_what_the_rounded_weights_give(to: str, run: Callable[...
     assert not np.array_equal(run(onnx.load(source)), expected)
 
 
+def test_what_is_kept_stays(tmp_path: Path) -> None:
+    """A model without floats to convert means what it meant: each attribute and initialiser, by value."""
+    source, target = _save(tmp_path / "x.onnx"), tmp_path / "y.onnx"
+    convert(source, target, to="float16", include="w_loop", verify=True)
+    after = onnx.load(target)
+    assert np.array_equal(
+        _reference(after),
+        _reference(
+            inner_model({**WEIGHTS, "row": ROW, "loop": (WEIGHTS["loop"].astype(np.float16).astype(np.float32))})
+        ),
+    )
+    names = {one.name: one for one in inspect(target)}
+    assert names.keys() == (CONVERTED | KEPT.keys()) - {"w_loop"} | {"w_loop_codes"}
+    assert [node.op_type for node in after.graph.node] == [node.op_type for node in onnx.load(source).graph.node]
+
+
 def test_external_data_inside(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     onnx.save(

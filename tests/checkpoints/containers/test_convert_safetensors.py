@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from support import safetensors_writer
 from support.bits import bits_of
-from support.checkpoint_files import FLOATS, TENSORS, bytes_in, parse, save, values
+from support.checkpoint_files import FLOATS, TENSORS, bytes_in, parse, raw_file, save, stored_bytes, values
 from support.optional import optional
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect
 from lowprec.checkpoints.containers.safetensors_file import SafetensorsFile, type_of
+from lowprec.checkpoints.files.errors import FileError
 from lowprec.spec.custom_formats import description_of
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
@@ -121,6 +122,33 @@ def test_packed_tensors_come_back(fmt: Format, tmp_path: Path) -> None:
         assert bits_of(found[name]).tolist() == bits_of(lp.cast(lp.cast(one, fmt), "float32")).tolist()
 
 
+def test_options_reach_the_cast(tmp_path: Path) -> None:
+    x = {"w": values((9, 9))}
+    source = save(tmp_path / "x.safetensors", x)
+    for to, rules in (
+        ("float8_e4m3fn", {"saturate": False}), ("float8_e4m3fnuz", {"opset": 19}),
+        ("float8_e8m0fnu", {"round_mode": "nearest"}),
+    ):  # fmt: skip
+        options: dict[str, Any] = rules
+        convert(source, tmp_path / "y.safetensors", to=to, overwrite=True, **options)
+        assert stored_bytes(tmp_path / "y.safetensors", "w") == lp.encode(x["w"], to, **options).tobytes()
+
+
+def test_patterns(tmp_path: Path) -> None:
+    source = save(tmp_path / "x.safetensors")
+    report = convert(source, tmp_path / "y.safetensors", to="float16", include="layer.*", exclude=["*.bias"])
+    why = {one.name: one.why for one in report.tensors if one.action == "kept"}
+    assert why == {
+        "layer.0.bias": "excluded", "norm": "not included", "wide": "not included", "empty": "not included",
+        "ids": "not included", "mask": "not included",
+    }  # fmt: skip
+    for name in why:
+        assert stored_bytes(tmp_path / "y.safetensors", name) == TENSORS[name].tobytes()
+    for options in ({"include": "nosuch*"}, {"exclude": ["norm", "nosuch*"]}):
+        with pytest.raises(FileError, match=r"has no tensor or module that `(in|ex)clude` 'nosuch\*' names"):
+            convert(source, tmp_path / "z.safetensors", to="float16", **options)
+
+
 def test_inspect(tmp_path: Path) -> None:
     x = {
         "w": np.array([1.5, -2.0, np.nan, np.inf], np.float32),
@@ -136,3 +164,17 @@ def test_inspect(tmp_path: Path) -> None:
     convert(source, tmp_path / "y.safetensors", to="float4_e2m1fn", include="w")
     four = {one.name: one for one in inspect(tmp_path / "y.safetensors", stats=True)}["w"]
     assert (four.format, four.nbytes, four.low, four.high) == ("float4_e2m1fn", 2, -2.0, 6.0)
+
+
+def test_complex_numbers_are_kept(tmp_path: Path) -> None:
+    z = np.array([1 + 2j], np.complex64)
+    source = save(tmp_path / "x.safetensors", {"z": z, "w": values((2,))})
+    report = convert(source, tmp_path / "y.safetensors", to="float16", verify=True)
+    assert {one.name: one.why for one in report.tensors}["z"] == "it holds no real numbers"
+    assert stored_bytes(tmp_path / "y.safetensors", "z") == z.tobytes()
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    source = raw_file(tmp_path / "x.safetensors", {})
+    assert convert(source, tmp_path / "y.safetensors", to="int8").tensors == []
+    assert load_file(tmp_path / "y.safetensors") == {}

@@ -159,6 +159,15 @@ def test_a_part_keeps_its_number_of_tensors() -> None:
     assert list(read(Path("y.gguf"))[1]) == ["a.weight", "n.weight"]
 
 
+def test_factors_in_another_file_are_applied() -> None:
+    blocks = RANDOM.randint(0, 127, (2, 36)).astype(np.uint8)
+    tensors = {"a.weight": (Type.NVFP4, blocks), "a.scale": np.full(1, 0.25, np.float32)}
+    write(Path("x.gguf"), tensors, split={"split_max_tensors": 1})
+    with lp.checkpoints.open("x-00001-of-00002.gguf") as checkpoint:
+        values = checkpoint.read("a.weight", to="float32")
+    assert np.array_equal(values, quants.dequantize(blocks, Type.NVFP4) * np.float32(0.25))
+
+
 def part(n: int, count: int = 2, tensors: int | None = None, named: str = "w") -> Path:
     """Write a file whose keys say what is asked for, with one tensor."""
     keys = [number("split.count", count), number("split.no", n), number("split.tensors.count", tensors or count)]

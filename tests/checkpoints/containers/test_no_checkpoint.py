@@ -263,6 +263,12 @@ def test_a_tool_by_the_names_of_tensors(name: str) -> None:
     check_tool(name, configured=False)
 
 
+@pytest.mark.parametrize("name", [name for name in LAYOUTS if name not in TOOLS])
+def test_no_other_layout_is_named(name: str) -> None:
+    folder = write_folder(Path("in"), LAYOUTS[name])
+    assert not [one for one in check(folder) if "is quantized by" in one.text]
+
+
 # --- names of recipes ---
 
 

@@ -87,6 +87,17 @@ def test_a_killed_conversion_is_resumed(
     assert leftovers(tmp_path) == []
 
 
+def test_a_resumed_conversion_is_verified_as_a_whole(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out"
+    fail(source, target, recipe="nvfp4a16")
+    read, converted = watched(monkeypatch)
+    convert(source, target, recipe="nvfp4a16", resume=True, verify=True)
+    assert converted == {LAST}
+    assert read == set(SHARDS)
+
+
 @pytest.mark.parametrize("kind", SOURCES)
 def test_every_container_can_be_resumed(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build, name = SOURCES[kind]

@@ -103,6 +103,15 @@ def test_the_alignment_is_kept(alignment: int, tmp_path: Path) -> None:
     assert [*places[1:], (tmp_path / "b.gguf").stat().st_size] == ends  # as llama.cpp demands: no other gaps
 
 
+def test_version_2(tmp_path: Path) -> None:
+    convert(
+        raw_file(tmp_path / "a.gguf", [], [entry("w.weight", (32, 2))], 256, version=2),
+        tmp_path / "b.gguf",
+        recipe="q8_0",
+    )
+    assert read(tmp_path / "b.gguf")[0]["GGUF.version"] == 2
+
+
 @pytest.mark.parametrize("to", ["float32", "bfloat16", "float16"])
 @pytest.mark.parametrize("name", BLOCK_TYPES)
 def test_dequantization(name: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,6 +165,14 @@ def test_quantized_files_are_quantized_again(first: str, second: str, model: Pat
     assert report.remarks == ([] if first == "bf16" else [twice])
     same = convert(tmp_path / "b.gguf", tmp_path / "c.gguf", recipe=first, keep="output")
     assert {one.name: one.why for one in same.tensors}["output.weight"] == "kept by name"
+
+
+def test_what_has_the_type_already_is_copied(model: Path, tmp_path: Path) -> None:
+    convert(model, tmp_path / "a.gguf", recipe="q8_0", keep="output")
+    report = convert(tmp_path / "a.gguf", tmp_path / "b.gguf", recipe="q8_0")
+    assert {one.name for one in report.tensors if one.why == "Q8_0 already"} == {*CHOSEN} - {"output.weight"}
+    with pytest.raises(FileError, match="has no weight that the recipe q8_0 quantizes"):
+        convert(tmp_path / "b.gguf", tmp_path / "c.gguf", recipe="q8_0")
 
 
 @pytest.mark.parametrize("factor", [np.array([0.25], np.float32), np.array([0.5, 3], np.float32)])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.checkpoint_files import configuration, leftovers, read_json
 from support.golden import GOLDEN, PRESETS, digest, tensors_of
+from support.safetensors_writer import save_file
 from support.tiny_models import INDEX, llama, llama_config, write_folder
 from support.typed_tensors import BF16
 
@@ -83,6 +84,20 @@ def test_groups_of_32(model: Path, tmp_path: Path) -> None:
     assert group["weights"]["group_size"] == 32
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_other_types_of_weights(dtype: Any, tmp_path: Path) -> None:
+    """Scales and quotients are then rounded to that type."""
+    weights = {f"model.layers.0.{name}.weight": np.linspace(-3, 2, 256).reshape(2, 128).astype(dtype) for name in "ab"}
+    save_file(weights, tmp_path / "x.safetensors")
+    convert(tmp_path / "x.safetensors", tmp_path / "y.safetensors", recipe="int8")
+    tensors = tensors_of(tmp_path, "y.safetensors")
+    weight = weights["model.layers.0.a.weight"]
+    scale = (np.abs(weight).max(axis=1, keepdims=True).astype(np.float32) / np.float32(127.5)).astype(dtype)
+    assert tensors["model.layers.0.a.weight_scale"][2] == scale.tobytes()
+    codes = np.rint(np.clip((weight / scale).astype(dtype).astype(np.float32), -128, 127)).astype(np.int8)
+    assert tensors["model.layers.0.a.weight"] == ("I8", (2, 128), codes.tobytes())
+
+
 def test_what_is_kept(tmp_path: Path) -> None:
     names = {
         "model.layers.0.mlp.gate.weight": (4, 128), "model.layers.0.mlp.experts.0.w1.weight": (4, 128),
@@ -128,6 +143,16 @@ def test_patterns_of_names(tmp_path: Path) -> None:
         "lm_head.weight",
         "model.layers.0.mlp.gate.weight",
     }
+
+
+def test_a_remark_on_modules_that_engines_fuse(model: Path, tmp_path: Path) -> None:
+    report = convert(model, tmp_path / "a", recipe="fp8-dynamic", keep=["*.k_proj", "*.gate_proj"])
+    assert report.remarks == [
+        "'model.layers.0.mlp.gate_proj+up_proj' is quantized in part, and so are 1 more; "
+        "vLLM fuses these modules and requires one type of them"
+    ]
+    report = convert(model, tmp_path / "b", recipe="fp8-dynamic", keep=["*.[qkv]_proj", "*.down_proj"])
+    assert report.remarks == []
 
 
 def of_one_weight(folder: Path, recipe: Recipe, weight: np.ndarray) -> tuple[Path, str]:

@@ -255,3 +255,10 @@ def test_scales_of_blocks_that_are_none(layout: str, other: str, byte: int, tmp_
         convert(source, tmp_path / "y", layout=other)
     assert not (tmp_path / "y").exists()
     assert not leftovers(tmp_path)
+
+
+@pytest.mark.parametrize("cache", ["NVFP4", {"num_bits": 8, "type": "int", "dynamic": False}, 3])
+def test_a_cache_in_other_numbers(cache: Any, tmp_path: Path) -> None:
+    source = write_model(tmp_path / "x", nvfp4("modelopt"), kv_cache_scheme=cache)
+    with pytest.raises(FileError, match=r"the scheme of the cache, .* has no names in the layout compressed-tensors"):
+        convert(source, tmp_path / "y", layout="compressed-tensors")
