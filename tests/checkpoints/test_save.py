@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.array_libraries import Library, codes_of
 from support.bits import bits_of
+from support.checkpoint_files import packed
 from support.optional import optional
 
 import lowprec as lp
@@ -55,6 +56,16 @@ def test_the_safetensors_package_reads_the_file() -> None:
         assert np.array_equal(file.get_tensor("w"), X, equal_nan=True)
         assert file.get_tensor("n").tolist() == [0, 1, 2]
         assert file.get_slice("f8").get_dtype() == "F8_E5M2"
+
+
+def test_codes_are_packed_in_safetensors_and_not_in_archives() -> None:
+    x = np.arange(-3, 4).astype(ml_dtypes.int4)
+    save("x.safetensors", {"w": x})
+    save("x.npz", {"w": x})
+    assert Path("x.safetensors").read_bytes().endswith(packed(bits_of(x) & 15, lp.formats["int4"]))
+    with np.load("x.npz") as archive:
+        assert archive["w"].dtype == np.uint8
+        assert archive["w"].tolist() == (bits_of(x) & 15).tolist()
 
 
 def test_numpy_reads_one_array() -> None:

@@ -280,6 +280,15 @@ def test_a_description_is_in_a_tensor_or_in_the_metadata(make: Callable[[], Tens
     assert parse(Path("y.safetensors"))[0].get("__metadata__") == (None if place == "tensor" else {"format": "pt"})
 
 
+@pytest.mark.parametrize(("make", "of"), [(nvfp4, np.uint8), (fp8, np.float16), (fp8, BF16)])
+def test_scales_of_another_type(make: Callable[[], Tensors], of: Any) -> None:
+    """ComfyUI's files of 2025 have bytes for the scales of NVFP4, which are FP8."""
+    scale = make()["weight_scale"]
+    write({**make(), "weight_scale": scale.view(of) if of is np.uint8 else scale.astype(of)})
+    convert("x.safetensors", "y.safetensors", to="float32")
+    assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(make)).all()
+
+
 FAULTS: dict[str, tuple[Callable[[], Tensors], dict[str, Any], str]] = {
     "no JSON": (fp8, {"comfy_quant": '{"format":'}, "comfy_quant': must be JSON; it is"),
     "not UTF-8": (fp8, {"comfy_quant": np.full(9, 0xFF, np.uint8)}, "comfy_quant': must be JSON"),
@@ -338,6 +347,14 @@ def test_tensors_that_do_not_fit_are_an_error_that_names_one(name: str) -> None:
     assert f"'{P}" in error
     assert text in error
     assert everything(Path()) == before
+
+
+def test_what_fills_up_a_tile_is_not_read() -> None:
+    tensors = mxfp8()
+    tensors["weight_scale"].reshape(-1)[[1, 4, 16 * 16]] = 0xFF  # another column, row 32, row 16
+    write(tensors)
+    convert("x.safetensors", "y.safetensors", to="float32")
+    assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(mxfp8)).all()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"layers": 1}', "[" * 60000])

@@ -168,6 +168,14 @@ def test_the_smallest_scales(largest: int, scale: Format) -> None:
     assert np.array_equal(back, values_of(codes, scales))
 
 
+def test_the_largest_scales() -> None:
+    """6 × 2^125 is the largest value that float32 has."""
+    codes = np.full((1, 32), 7, np.uint8)
+    of_tiles, result, errors = convert(codes, np.array([[252]], np.uint8), tiles(FLOAT8_E8M0FNU))
+    assert (of_tiles.tolist(), errors.tolist()) == ([[246]], [[0.0]])
+    assert float(result[0].view(F8)[0]) * 2.0 ** (246 - 127) == 6 * 2.0**125
+
+
 SHAPE = 300, 512
 
 
