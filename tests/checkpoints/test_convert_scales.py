@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from support.bits import bits_of
 from support.checkpoint_files import Array, bytes_in, parse, save, stored_bytes, values
-from support.command_line import fail
+from support.command_line import fail, run
 
 import lowprec as lp
 from lowprec import reference
@@ -235,6 +235,19 @@ def test_scale_rules_of_experts() -> None:
 
 
 QUIET = ("--progress", "none")
+
+
+@pytest.mark.usefixtures("working_folder")
+@pytest.mark.parametrize("to", ["int8", "uint8", "int4", "int32", "uint2"])
+def test_integers_need_a_scale(to: str) -> None:
+    save(Path("x.safetensors"), {"w": values((4, 4)), "i": np.arange(3)})
+    text = fail("convert", "x.safetensors", "y.safetensors", "--to", to, *QUIET)
+    assert text.startswith("--scale must be tensor, axis:N or block:B for an integer format")
+    assert text.endswith(f"got none, to {to} (--raw converts all the same)")
+    fail("convert", "x.safetensors", "y.safetensors", "--to", to, "--dry-run")
+    run("convert", "x.safetensors", "y.safetensors", "--to", to, "--raw", *QUIET)
+    report = convert("x.safetensors", "z.safetensors", to=to, exclude="w")
+    assert {one.action for one in report.tensors} == {"kept"}
 
 
 @pytest.mark.usefixtures("working_folder")

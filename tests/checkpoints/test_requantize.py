@@ -23,6 +23,7 @@ from support.typed_tensors import (
     random_scales,
     write_in_turn,
     write_model,
+    write_tensors,
 )
 
 from lowprec.checkpoints import check, convert
@@ -157,6 +158,18 @@ def test_other_layouts(recipe: str, tmp_path: Path) -> None:
         x, largest = FP4[NVFP4] * scales, np.float32(448)
     scale = (np.abs(x.astype(BF16).astype(np.float32)).max(axis=1, keepdims=True) / largest).astype(BF16)
     assert written[f"{W}_scale"][2] == scale.tobytes()
+
+
+def test_a_single_file(tmp_path: Path) -> None:
+    tensors = {W: random_codes((130, 256)), f"{W}_scale_inv": random_scales((2, 2))}
+    write_tensors(tmp_path / "in.safetensors", tensors)
+    report = convert(tmp_path / "in.safetensors", tmp_path / "out.safetensors", recipe="w4a16")
+    assert report.remarks == [
+        f"'{W}' was quantized already (float8_e4m3fn); errors add up",
+        "config.json of the model must say how it is quantized: compressed-tensors",
+    ]
+    names = f"{P}.weight_packed", f"{P}.weight_scale", f"{P}.weight_shape"
+    assert tensors_of(tmp_path, "out.safetensors").keys() == set(names)
 
 
 @pytest.mark.parametrize("recipe", ["fp8-block", "fp8-dynamic", "mxfp8", "int8", "w4a16", "nvfp4a16", "deepseek-fp8",

@@ -329,6 +329,19 @@ def test_what_is_wrong_and_what_is_right(case: str, chunk: int, monkeypatch: pyt
     assert any(note in str(one) for one in found)
 
 
+def test_the_scales_of_all_weights_are_missing() -> None:
+    tensors, config = deepseek()
+    tensors = {name: array for name, array in tensors.items() if "scale" not in name}
+    found = errors(write(tensors, config))
+    assert [(one.tensor, one.count) for one in found] == [
+        ("model.layers.0.mlp.up_proj.weight", 2), ("model.layers.0.self_attn.q_proj.weight", 2),
+    ]  # fmt: skip
+    assert str(found[0]) == (
+        "error: 'model.layers.0.mlp.up_proj.weight' and 1 more like it: "
+        "holds float8_e4m3fn codes and has no scales, where others are quantized"
+    )
+
+
 @pytest.mark.parametrize("top", [448, 16])
 def test_fp8_without_any_scale_is_judged_by_its_values(top: int) -> None:
     """Codes that reach the largest value had scales; weights that were only cast stay small."""

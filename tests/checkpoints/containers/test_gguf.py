@@ -301,6 +301,15 @@ def test_the_headline_names_most_of_the_bytes() -> None:
     assert run("inspect", "y.gguf").startswith("y.gguf: float16 and GGUF Q6_K: 2.82 KiB; to bfloat16 4 KiB\n")
 
 
+def test_check_says_what_it_did_not_check() -> None:
+    assert run("check", str(model())).splitlines() == [
+        "note: GGUF Q6_K: 1 weight",
+        "note: IQ3_S (3 tensors), 'blk.0.ffn_up.weight' first: not checked, lowprec has no values for this type",
+        "note: TQ1_0 (1 tensor), 'blk.0.ffn_down.weight' first: not checked, lowprec has no values for this type",
+        "x.gguf: 0 errors; not all was checked",
+    ]
+
+
 @pytest.mark.parametrize("kind", UNREAD)
 def test_every_type_without_values(kind: str) -> None:
     path = write(Path("x.gguf"), {"w.weight": blocks(kind, 9), "n.weight": np.ones((2, 32), np.float32)})

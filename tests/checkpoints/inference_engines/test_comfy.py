@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.checkpoint_files import everything, leftovers, parse
-from support.command_line import fail
+from support.command_line import fail, run
 from support.golden import GOLDEN, digest, tensors_of
 from support.paths import table
 from support.typed_tensors import BF16, F8, FP4, Array, Tensors, read_tensors, write_tensors
@@ -207,6 +207,20 @@ def test_a_folder_of_files() -> None:
     assert all(whole[name].tobytes() == tensors[name].tobytes() for name in whole)
     convert("out", "back", to="bfloat16")
     assert read_tensors(Path("back")).keys() == model().keys()
+
+
+def test_names_may_be_kept() -> None:
+    write_tensors(Path("x.safetensors"), model())
+    run("convert", "x.safetensors", "y.safetensors", "--recipe", "comfy-fp8", "--keep", "blocks.1.*")
+    assert {name for name in read_tensors(Path("y.safetensors")) if "comfy" in name} == {"blocks.0.q.comfy_quant"}
+    convert("x.safetensors", "w.safetensors", recipe="comfy-fp8", also="head", keep="re:.*[qk]")
+    assert {name for name in read_tensors(Path("w.safetensors")) if "comfy" in name} == {"head.comfy_quant"}
+    write_tensors(Path("x.safetensors"), {"head.weight": np.ones((4, 4), BF16)})
+    text = fail("convert", "x.safetensors", "z.safetensors", "--recipe", "comfy-fp8")
+    assert text == (
+        "x.safetensors: has no weight that the recipe comfy-fp8 quantizes; 'head.weight', BF16 (4, 4): not in a "
+        "numbered block; --also quantizes what is kept for its name"
+    )
 
 
 P = "blocks.0.ffn."
