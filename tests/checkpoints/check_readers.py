@@ -39,19 +39,11 @@ import gguf
 import numpy as np
 import torch
 import transformers
-from check_transformers import tensors_of, write_plain
+from check_transformers import Model, Tensors, differences, divergence, save, tensors_of, write_plain
 from check_vllm_loader import unfilled
 from compressed_tensors.entrypoints.convert.converters.ct_dequantizer import CompressedTensorsDequantizer
 from compressed_tensors.entrypoints.convert.converters.fp8block_dequantizer import FP8BlockDequantizer
-from safetensors.torch import save_file
-from transformers import (
-    AutoModelForCausalLM,
-    DeepseekV3Config,
-    GptOssConfig,
-    LlamaConfig,
-    MixtralConfig,
-    Qwen3MoeConfig,
-)
+from transformers import DeepseekV3Config, GptOssConfig, LlamaConfig, MixtralConfig, Qwen3MoeConfig
 
 import lowprec as lp
 from lowprec.checkpoints.containers.gguf_file import GgufFile
@@ -106,16 +98,9 @@ class Outcome(NamedTuple):
 Read = Callable[[Recipe, Path, Path], Outcome]
 
 
-def logits(folder: Path) -> torch.Tensor:
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16)
-    with torch.no_grad():
-        return model.eval()(TOKENS).logits.float().log_softmax(-1)
-
-
 def by_transformers(recipe: Recipe, folder: Path, plain: Path) -> Outcome:
-    expected, found = logits(plain), logits(folder)
-    divergence = float((expected.exp() * (expected - found)).sum(-1).mean())
-    return Outcome(READS if divergence < NEAR else WRONG, divergence)
+    apart = divergence(*(Model(one).logits(TOKENS) for one in (plain, folder)))
+    return Outcome(READS if apart < NEAR else WRONG, apart)
 
 
 def by_vllm(recipe: Recipe, folder: Path, plain: Path) -> Outcome:
@@ -157,16 +142,12 @@ def by_gguf(recipe: Recipe, file: Path, plain: Path) -> Outcome:
     return same_bits(values, tensors_of(plain.parent))
 
 
-def same_bits(found: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor]) -> Outcome:
+def same_bits(found: Tensors, expected: Tensors) -> Outcome:
     if not found or found.keys() != expected.keys():
         return Outcome(WRONG, message="other tensors")
-    same = all(
-        torch.equal(one.contiguous().view(torch.uint8), expected[n].view(torch.uint8)) for n, one in found.items()
-    )
-    return Outcome(READS if same else WRONG, message="" if same else "other values")
+    return Outcome(WRONG, message="other values") if differences(found, expected) else Outcome(READS)
 
 
-READERS: tuple[tuple[str, Read], ...] = (("transformers", by_transformers), ("vllm", by_vllm))
 TOOLS: dict[str, tuple[str, Read]] = {
     "compressed-tensors": ("compressed-tensors", by_compressed_tensors),
     "FP8 of DeepSeek": ("compressed-tensors", by_compressed_tensors),
@@ -189,22 +170,16 @@ def outcome(read: Read, recipe: Recipe, folder: Path, plain: Path) -> Outcome:
         return Outcome(FAILS, message=f"{type(cause).__name__}: {text}")
 
 
-def models_of(recipe: Recipe) -> list[str]:
-    return list(OTHERS if recipe.models else MODELS)
-
-
 def write_model(folder: Path, kind: str) -> None:
-    """Write a model whose weights are larger than initialised."""
     if folder.exists():
         return
     write_plain(folder, {**MODELS, **OTHERS}[kind]())
     tensors = tensors_of(folder)
     grown = {name: one * GAIN if one.dim() > 1 and "embed" not in name else one for name, one in tensors.items()}
-    save_file(grown, folder / "model.safetensors", {"format": "pt"})
+    save(folder, grown)
 
 
 def write_gguf(path: Path) -> None:
-    """Write a file with a matrix and experts."""
     random = np.random.default_rng(0)
     writer = gguf.GGUFWriter(path, "llama")
     for name, shape in (("blk.0.ffn_up.weight", (64, 128)), ("blk.0.ffn_up_exps.weight", (4, 64, 128))):
@@ -226,13 +201,14 @@ def outcomes(recipe: Recipe, work: Path) -> Iterator[tuple[str, str, Outcome]]:
         lp.convert(target, plain / "model.safetensors", to="float32")
         yield "tool", "dense", outcome(by_gguf, recipe, target, plain / "model.safetensors")
         return
-    for kind in models_of(recipe):
+    for kind in OTHERS if recipe.models else MODELS:
         source = work.parent / kind
         write_model(source, kind)
         folder, plain = work / kind, work / f"{kind}-plain"
         lp.convert(source, folder, recipe=recipe.name)
         lp.convert(folder, plain, to="bfloat16")
-        for name, read in (*READERS, *([("tool", tool[1])] if tool else [])):
+        readers = {"transformers": by_transformers, "vllm": by_vllm, **({"tool": tool[1]} if tool else {})}
+        for name, read in readers.items():
             yield name, kind, outcome(read, recipe, folder, plain)
 
 
@@ -286,7 +262,6 @@ def rows(recipes: list[Recipe], work: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    """Run the readers; write the table if all recipes were run."""
     transformers.logging.set_verbosity(transformers.logging.CRITICAL)
     transformers.logging.disable_progress_bar()
     chosen = [one for one in RECIPES if not sys.argv[1:] or one.name in sys.argv[1:]]

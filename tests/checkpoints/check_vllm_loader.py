@@ -152,7 +152,6 @@ def _is_filled(values: torch.Tensor) -> bool:
 
 
 def main() -> int:
-    """Load folders."""
     left = 0
     for folder in map(Path, sys.argv[1:]):
         names = unfilled(folder, inputs=False)

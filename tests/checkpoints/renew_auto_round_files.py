@@ -78,7 +78,6 @@ def llama() -> LlamaForCausalLM:
 
 
 def export(name: str, folder: Path) -> Path:
-    """Write what auto-round exports; return where."""
     form, options = SETTINGS[name]
     quantizer = AutoRound(llama(), tokenizer=NoTokenizer(), iters=0, disable_opt_rtn=True, **options)
     quantizer.quantize_and_save(str(folder), format=form)
@@ -112,7 +111,6 @@ def awq_weights(tensors: dict[str, torch.Tensor], size: int) -> dict[str, torch.
 
 
 def main() -> None:
-    """Write all files."""
     shutil.rmtree(GOLDEN, ignore_errors=True)
     said: dict[str, Any] = {"versions": {one: importlib.metadata.version(one) for one in PACKAGES}}
     for name in SETTINGS:

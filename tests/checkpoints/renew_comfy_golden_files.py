@@ -62,7 +62,6 @@ def weight(shape: tuple[int, int], dtype: torch.dtype, seed: int) -> torch.Tenso
 
 
 def source() -> Tensors:
-    """Return the model: weights of blocks, and what stays."""
     tensors = {f"{P}{name}.weight": weight(*kind, seed) for seed, (name, kind) in enumerate(BLOCKS.items())}
     ones = torch.ones
     return {
@@ -118,7 +117,6 @@ def digest(values: torch.Tensor) -> str:
 
 
 def main() -> None:
-    """Quantize, and write the files."""
     GOLDEN.mkdir(exist_ok=True)
     tensors = source()
     save(tensors, "source.safetensors")

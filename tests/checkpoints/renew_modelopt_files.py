@@ -154,7 +154,6 @@ def relabelled(folder: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Export with every configuration, and write the files."""
     shutil.rmtree(GOLDEN, ignore_errors=True)
     GOLDEN.mkdir(parents=True)
     digests: dict[str, Any] = {"versions": {name: importlib.metadata.version(name) for name in PACKAGES}}

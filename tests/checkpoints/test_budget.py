@@ -56,16 +56,6 @@ def test_rows_that_are_quantized_together(tmp_path: Path, chosen: list[tuple[int
     assert chosen == [(1, 8 << 20)]
 
 
-def test_rows_that_are_quantized_alone(tmp_path: Path, chosen: list[tuple[int, int]]) -> None:
-    """Each has its own scale: none waits for another one, where 128 rows together would be too many."""
-    x = np.tile(np.arange(1, 129, dtype=np.float32)[:, np.newaxis], (1, 40_000)).astype(BF16)
-    source = write_tensors(tmp_path / "x.safetensors", {"a.0.q.weight": x})
-    convert(source, tmp_path / "y.safetensors", recipe="fp8-dynamic", max_memory="108M", threads=8)
-    assert chosen == [(6, 512 << 10)]
-    scales = read_tensors(tmp_path / "y.safetensors")["a.0.q.weight_scale"]
-    assert scales.tobytes() == (x[:, :1].astype(np.float32) / np.float32(448)).astype(BF16).tobytes()
-
-
 def test_scales_that_are_held(tmp_path: Path) -> None:
     """They may take an eighth of the memory, 16 bytes each; rows of 64 elements and more have theirs in each chunk."""
     most = (98 << 20) // 8 // 16
@@ -78,12 +68,6 @@ def test_scales_that_are_held(tmp_path: Path) -> None:
         why = r"x\.safetensors: 'y': cannot be converted within `max_memory`: it has scales that need 99M"
         with pytest.raises(FileError, match=why):
             convert(source, tmp_path / "z.safetensors", max_memory="98M", **options)
-
-
-def test_small_tensors_leave_all_threads(tmp_path: Path, chosen: list[tuple[int, int]]) -> None:
-    tensors = {"w.weight": random_codes((300, 260)), "w.weight_scale_inv": random_scales((3, 3))}
-    convert(write_tensors(tmp_path / "x.safetensors", tensors), tmp_path / "y.safetensors", to="bfloat16", threads=16)
-    assert chosen == [(16, (160 << 20) // 64)]
 
 
 def test_pieces_get_smaller_where_tensors_are_many(

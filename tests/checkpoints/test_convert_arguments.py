@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.checkpoint_files import everything
+from support.paths import table
 from support.typed_tensors import write_tensors
 
 from lowprec.checkpoints import convert
@@ -67,66 +68,12 @@ def test_paths(parameter: str, value: str, model: Path, tmp_path: Path) -> None:
     assert list(everything(tmp_path)) == ["x.safetensors"]
 
 
-RULES: list[tuple[dict[str, Any], str]] = [
-    ({"rounding": "stochastic"}, r"`seed` must be .*is stochastic; got None"),
-    ({"rounding": "to_odd", "seed": 1}, r"`seed` must be None unless .*; got 1"),
-    ({"seed": 1}, r"`seed` must be None unless .*; got 1"),
-    ({"rounding": "stochastic", "seed": -1}, r"`seed` must be an integer from 0 .*; got -1"),
-    ({"rounding": "stochastic", "seed": 1, "random_bits": 33}, r"`random_bits` must be .*; got 33"),
-    ({"rounding": "up"}, r"`rounding` must be one of nearest_even, .*; got 'up'"),
-    ({"overflow": "wrap"}, r"`overflow` must be one of sat_finite, .*; got 'wrap'"),
-    ({"nan": 0}, r"`nan` must be one of signed, .*; got 0"),
-    ({"to": "float8_e5m2", "rounding": "to_odd", "saturate": False}, r"`saturate` must be True.*`rounding`.*got False"),
-    ({"to": "float8_e8m0fnu", "overflow": "ovf_inf", "round_mode": "up"}, r"`round_mode` must be None.*`overflow`.*up"),
-    ({"to": "float8_e5m2", "nan": "zero", "opset": 24}, r"`opset` must be 28.* where `nan` is given; got 24"),
-    ({"to": "int8", "rounding": "to_odd", "scale": "tensor"}, r"`to` must be a float .*`rounding` .*; got int8"),
-    ({"scale_rule": "ceil"}, r"`scale_rule` must be None unless there is a `scale`; got 'ceil'"),
-    ({"to": "int8", "nan": "zero", "raw": True}, r"`to` must be a float format where `nan` is given; got int8"),
-]
-SCALES: list[tuple[dict[str, Any], str]] = [
-    ({"to": "int8", "scale_rule": "ceil"}, r"`scale_rule` .*powers of two; got 'ceil'.*float32"),
-    ({"to": "int8", "scale_format": "float8_e8m0fnu", "scale_rule": "x"}, r"of floor, .*'x'"),
-    ({"to": "uint8"}, "must be a signed format to be scaled"), ({"to": "float8_e8m0fnu"}, "must be a signed format"),
-    ({"to": "bfloat16"}, "bfloat16"), ({"to": "int32"}, "int32"), ({"to": "int8", "scale": "rows"}, "`scale` must be"),
-    ({"to": "int8", "scale": "block:0"}, "`scale` must be"), ({"to": "int8", "scale": "block:65537"}, "`scale` must"),
-    ({"to": "int8", "scale": "axis:"}, "`scale` must"), ({"to": "int8", "scale_format": "int8"}, "`scale_f"),
-    ({"to": "int8", "scale_format": "float64"}, "`scale_format` must be one of"), ({"to": "int4", "opset": 19}, "21"),
-    ({"to": "int8", "opset": 13}, "opset|precision|output_dtype"),
-]  # fmt: skip
-RECIPES: list[tuple[dict[str, Any], str]] = [
-    ({"recipe": "none"}, "`recipe` must be one of fp8-dynamic, fp8-block"),
-    ({"to": "int8"}, "`to` must be None where there is a `recipe`; got 'int8'"),
-    ({"recipe": "fn", "to": "float16"}, "`to` must be None where there is a `recipe`"),
-    ({"scale": "axis:0"}, "`scale` must be 'none' where there is a `recipe`; got 'axis:0'"),
-    ({"keep": "re:("}, r"`keep` must be a regular expression after re:; got 're:\(' "),
-    ({"recipe": "mxfp8", "rounding": "to_odd"}, r"`rounding` must be None where there is a `recipe`; got 'to_odd'"),
-    ({"recipe": "mxfp8", "seed": 3}, r"`seed` must be None where there is a `recipe`; got 3"),
-    ({"recipe": "mxfp8", "scale_rule": "up"}, r"`scale_rule` must be one of floor, .*; got 'up'"),
-    ({"scale_rule": "ceil"}, r"`scale_rule` .* unless `recipe` is one of mxfp4a16, .*int8"),
-    ({"recipe": "fnuz", "scale_rule": "ceil"}, r"`scale_rule` must be None unless `recipe` is one of .* with fnuz"),
-    ({"recipe": "fnuz", "also": "*"}, "`also` must be empty for fnuz, which changes all weights"),
-]
-LAYOUTS: list[tuple[dict[str, Any], str]] = [
-    ({"overflow": "ovf_inf"}, r"`overflow` must be None .* a `layout`; got 'ovf_inf'"),
-    ({"scale_rule": "ceil"}, r"`scale_rule` must be None where there is a `layout`; got 'ceil'"),
-    ({"to": "bfloat16"}, "`to` must be None where there is a `layout`; got 'bfloat16'"),
-    ({"recipe": "int8"}, "`recipe` must be None where there is a `layout`; got 'int8'"),
-    ({"scale": "tensor"}, "`scale` must be 'none' where there is a `layout`; got 'tensor'"),
-    ({"include": "*"}, "`include` must be .* where there is a `layout`"),
-    ({"raw": True}, "`raw` must be False where there is a `layout`"),
-    ({"keep": "*"}, "`keep` must be empty unless there is a `recipe`"),
-    ({"layout": "gguf"}, "`layout` must be one of compressed-tensors, modelopt; got 'gguf'"),
-    ({"layout": 3}, "`layout` must be one of compressed-tensors, modelopt; got 3"),
-]
-REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({}, "`to` must be a format unless there is a `recipe` or a `layout`; got None"),
-    ({"to": "float16", "keep": "x"}, "`keep` must be empty unless there is a `recipe`; got 'x'"),
-    ({"to": "bfloat16", "include": 3}, "`include` must be"), ({"to": "bfloat16", "exclude": "re:("}, "`exclude` must"),
-    *(({"to": "bfloat16", **options}, text) for options, text in RULES),
-    *(({"scale": "tensor", **options}, text) for options, text in SCALES),
-    *(({"recipe": "int8", **options}, text) for options, text in RECIPES),
-    *(({"layout": "compressed-tensors", **options}, text) for options, text in LAYOUTS),
-]  # fmt: skip
+COMMON: dict[str, dict[str, Any]] = {
+    "plain": {}, "rules": {"to": "bfloat16"}, "scales": {"scale": "tensor"}, "recipes": {"recipe": "int8"},
+    "layouts": {"layout": "compressed-tensors"},
+}  # fmt: skip
+REFUSED = [({**COMMON[kind], **options}, text) for kind, rows in table(__file__).items() for options, text in rows]
+"""Options that contradict each other, and what is said of them."""
 
 
 @pytest.mark.parametrize(("options", "match"), REFUSED, ids=lambda one: "" if isinstance(one, str) else str(one))

@@ -11,8 +11,9 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import everything, parse, save, stored_bytes, values
+from support.checkpoint_files import everything, parse, stored_bytes
 from support.command_line import fail, run
+from support.paths import table
 from support.quantized_checkpoints import (
     LAYOUTS,
     ORDINARY,
@@ -244,48 +245,9 @@ def test_inspect_names_the_codes() -> None:
     assert out.count("belongs to") == 3
 
 
-# --- archives, and our own output ---
-
-
-@pytest.mark.parametrize("kind", ["npz", "safetensors"])
-@pytest.mark.parametrize("to", ["float8_e4m3fn", "int8", "int4"])
-def test_our_own_output_can_be_kept(to: str, kind: str) -> None:
-    x = {"W": values((4, 8)), "n": values((3,))}
-    np.savez("x.npz", **x)
-    save(Path("x.safetensors"), x)
-    convert(f"x.{kind}", f"y.{kind}", to=to, scale="axis:0")
-    report = convert(f"y.{kind}", f"z.{kind}", to="bfloat16", exclude=["W", "W_scale"])
-    assert [one.name for one in report.tensors if one.action == "converted"] == ["n"]
-
-
 # --- what is ordinary ---
 
-ORDINARY_FILES = {
-    "batch norm": "bn.weight F8_E4M3 4, bn.bias F32 4, bn.running_mean F32 4, bn.running_var F32 4, "
-                  "bn.num_batches_tracked I64",
-    "flux in FP8": "txt_in.weight F8_E4M3 4x8, txt_in.bias F8_E4M3 4, "
-                   "double_blocks.0.img_attn.norm.query_norm.scale F8_E4M3 8, "
-                   "double_blocks.0.img_attn.qkv.weight F8_E4M3 4x8",
-    "CLIP in SDXL": "embedders.1.model.text_projection F8_E4M3 4x4, embedders.1.model.logit_scale F32, "
-                    "embedders.1.model.positional_embedding F8_E4M3 4x4",
-    "CLIP": "text_model.embeddings.position_ids I64 1x7, logit_scale F32, "
-            "text_model.embeddings.token_embedding.weight F8_E4M3 4x4",
-    "attention": "attn.in_proj_weight F8_E4M3 12x4, attn.in_proj_bias F32 12, attn.bias_k F32 1x1x4, "
-                 "attn.out_proj.weight F8_E4M3 4x4",
-    "LSTM": "lstm.weight_ih_l0 F8_E4M3 4x4, lstm.weight_hh_l0 F32 4x4, lstm.bias_ih_l0 F32 4",
-    "weight norm": "conv.weight_v F8_E4M3 4x4, conv.weight_g F32 4x1",
-    "router": "mlp.gate.weight F8_E4M3 4x4, mlp.gate.e_score_correction_bias F32 4",
-    "GPT-2": "h.0.attn.bias U8 1x1x4x4, h.0.attn.masked_bias F32, h.0.attn.c_attn.weight F32 4x12",
-    "Swin": "attn.relative_position_index I64 4x4, attn.relative_position_bias_table F32 9x2",
-    "gpt-oss norm": "block.0.attn.norm.scale BF16 4, block.0.attn.qkv.weight F8_E4M3 4x4",
-    "all cast": "a.weight F8_E4M3 4x4, a.alpha F8_E4M3 4, a.b F8_E4M3 4x4",
-    "diffusion": "m.x_pad_token F8_E4M3 1x8, m.cap_pad_token BF16 1x8",
-    "mamba": "mixer.A_log F8_E4M3 4x4, mixer.D F32 4, mixer.dt_bias F32 4",
-    "wide": "a.weight BF16 4x4, a.weight_scale F32 4, a.foo F32 4",
-    "narrow floats alone": "a.weight F8_E4M3 4x8, a.bias BF16 4, b F8_E4M3 2x2",
-    "LoRA": "a.alpha F32, a.lora_down.weight F8_E4M3 4x4",
-    "embedding of ints": "emb.ids I64 4, emb.table F32 4x4",
-}  # fmt: skip
+ORDINARY_FILES: dict[str, str] = table(__file__)["ordinary"]
 
 
 @pytest.mark.parametrize("name", ORDINARY_FILES)
@@ -333,20 +295,3 @@ def test_many_tensors_take_no_time() -> None:
 
 
 # --- integers, axes ---
-
-
-def test_odd_names_are_taken() -> None:
-    """Modules may be parted by slashes."""
-    names = [
-        "", ".", "..", "/", "a..b", "_scale", "scale", "weight.", ".weight", "a.weight_", "_", "a/b.scale", "*_scale",
-    ]  # fmt: skip
-    tensors: Tensors = {}
-    for type_name in ("F8_E4M3", "F32"):
-        tensors |= {f"{name}{tail}": (type_name, (2, 2)) for name in names for tail in ("", type_name, "_scales")}
-    write(Path("x.safetensors"), tensors)
-    for one in find_companions(SafetensorsFile(Path("x.safetensors")).tensors):
-        assert one.codes.name != one.tensor.name
-        assert len(one.text().splitlines()) == 1
-    write(Path("x.safetensors"), {"a/b/weight": ("F8_E4M3", (2, 2)), "a/b/scale": ("F32", (2,))})
-    convert("x.safetensors", "y.safetensors", to="bfloat16")
-    assert list(parse(Path("y.safetensors"))[0]) == ["a/b/weight"]

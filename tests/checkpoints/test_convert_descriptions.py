@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.checkpoint_files import everything, parse, raw_file, save
+from support.checkpoint_files import everything, parse, save
 from support.command_line import fail, run
-from support.quantized_checkpoints import LAYOUTS, SHARDS, Tensors, write, write_folder
+from support.paths import table
+from support.quantized_checkpoints import LAYOUTS, Tensors, typed, write, write_folder
 
 import lowprec as lp
 from lowprec.checkpoints import convert
@@ -18,33 +20,15 @@ from lowprec.checkpoints.files.errors import FileError
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 QUIET = ("--progress", "none")
-M = "model.layers.0.q_proj"
+
+
+TABLE = table(__file__)
 
 
 # --- cutting entries out ---
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ('{"a": 1, "quantization_config": {"x": [1, {"y": "}"}]}, "b": 2}', '{"a": 1, "b": 2}'),
-        ('{"quantization_config": {}, "b": 2}', '{"b": 2}'),
-        ('{"a": 1.0e-5,\r\n\t"quantization_config": 3\r\n}\r\n', '{"a": 1.0e-5\r\n}\r\n'),
-        ('{"quantization_config": {"a": 1}}', "{}"),
-        ('{\n    "quantization_config": {\n        "bits": 4\n    }\n}\n', "{}\n"),
-        ('{"quantization_config": null, "a": 10000.00}', '{"quantization_config": null, "a": 10000.00}'),
-        ('{"a":"größer \\ud83d","compression_config":{"quantization_config":1}}', '{"a":"größer \\ud83d"}'),
-        ('{"text_config": {"a": 1, "quantization_config": {}}, "b": {"quantization_config": 1, "c": 2}}',
-         '{"text_config": {"a": 1}, "b": {"c": 2}}'),
-        ('{"quantization_config": 1, "compression_config": 2, "a": 0}', '{"a": 0}'),
-        ('{"a": 0, "compression_config": 2, "quantization_config": 1}', '{"a": 0}'),
-        ('{"quantization": {"bits": 4}, "vq": {"quantization": {"bits": 4}}}', '{"vq": {"quantization": {"bits": 4}}}'),
-        ('{"quantization": "none", "x": [{"quantization_config": {}}]}',
-         '{"quantization": "none", "x": [{"quantization_config": {}}]}'),
-        ('{"quant\\u0069zation_config": {}, "a\\"": "\\\\"}', '{"a\\"": "\\\\"}'),
-        ("{}", "{}"), (' {"a": {}, "b": []} ', ' {"a": {}, "b": []} '),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "after"), TABLE["texts"])
 def test_all_else_stays_byte_for_byte(before: str, after: str) -> None:
     assert without_descriptions(before) == after
     json.loads(after)
@@ -62,56 +46,24 @@ def folder(tensors: Tensors, files: dict[str, object]) -> Path:
 
 
 PLAIN: Tensors = {"lm_head.weight": ("BF16", (4, 8)), "model.norm.weight": ("BF16", (8,))}
-QUANTIZED: Tensors = {f"{M}.weight": ("I8", (4, 8)), f"{M}.weight_scale": ("F32", (4,)), f"{M}.bias": ("BF16", (4,))}
-CONFIG: dict[str, object] = {"config.json": {"a": 1, "quantization_config": {"quant_method": "new"}}}
-KEEP = ["--exclude", f"{M}.weight", "--exclude", f"{M}.weight_scale"]
 
-MISFITS: dict[str, tuple[Tensors, dict[str, object], list[str], str]] = {
-    "codes under unknown names": (
-        {f"{M}.trellis": ("I16", (4, 8)), f"{M}.suh": ("F16", (4,)), **PLAIN}, CONFIG, [],
-        f"config.json: quantization_config would no longer fit, since '{M}.suh' is in a module that has codes",
-    ),
-    "codes in the module around": (
-        {f"{M}.indices": ("I32", (4, 8)), f"{M}.centroids.weight": ("F16", (4, 8)), **PLAIN}, CONFIG, [],
-        f"'{M}.centroids.weight' is in a module that has codes",
-    ),
-    "no codes": (PLAIN, CONFIG, [], "quantization_config would no longer fit, since no tensor is recognised as"),
-    "codes without scales": (
-        {f"{M}.weight": ("F8_E4M3", (4, 8)), **PLAIN}, CONFIG, [], f"'{M}.weight' has codes (float8_e4m3fn)"
-    ),
-    "scales without codes": (
-        {**QUANTIZED, "model.layers.0.k_proj.k_scale": ("F32", ()), **PLAIN}, CONFIG, KEEP,
-        "'model.layers.0.k_proj.k_scale' is named as scales and their like are",
-    ),
-    "an unsigned scale": (
-        {**QUANTIZED, "x.e": ("F8_E8M0", (4,)), **PLAIN}, CONFIG, KEEP, "'x.e' has codes (float8_e8m0fnu)"
-    ),
-    "new codes": ({**QUANTIZED, **PLAIN}, CONFIG, ["--to", "float8_e4m3fn", *KEEP],
-                  f"'{M}.bias' becomes float8_e4m3fn"),
-    "new codes with scales": ({**QUANTIZED, **PLAIN}, CONFIG, ["--to", "int8", "--scale", "axis:0", *KEEP],
-                              "'lm_head.weight' becomes int8"),
-    "inside": (
-        PLAIN, {"config.json": {"text_config": {"inner_config": {"quantization_config": {"a": 1}}}}}, [],
-        "config.json: text_config.inner_config.quantization_config would no longer fit",
-    ),
-    "two": (PLAIN, {"config.json": {"quantization_config": {"a": 1}, "text_config": {"quantization_config": {}}}}, [],
-            "config.json: quantization_config, text_config.quantization_config would"),
-    "of ModelOpt": (PLAIN, {"hf_quant_config.json": {"quantization": {}}}, [], "hf_quant_config.json would no longer"),
-    "of AutoGPTQ": (PLAIN, {"quantize_config.json": {"bits": 4}}, [], "quantize_config.json would no longer fit"),
-    "of Mistral": (PLAIN, {"params.json": {"dim": 4, "quantization": {"qscheme_act": "TENSOR"}}}, [],
-                   "params.json: quantization would no longer fit"),
-}  # fmt: skip
+
+CONFIG: dict[str, object] = {"config.json": {"a": 1, "quantization_config": {"quant_method": "new"}}}
+
+
+MISFITS: dict[str, dict[str, Any]] = TABLE["misfits"]
 
 
 @pytest.mark.parametrize("name", MISFITS)
 def test_what_no_longer_fits_is_refused_or_left_out(name: str) -> None:
-    tensors, files, options, why = MISFITS[name]
-    source = folder(tensors, {"tokenizer.json": {"quantization_config": 1}, **files})
+    tensors = typed(MISFITS[name]["tensors"]) if "tensors" in MISFITS[name] else {}
+    files, options = MISFITS[name].get("files", CONFIG), MISFITS[name].get("options", [])
+    source = folder({**tensors, **PLAIN}, {"tokenizer.json": {"quantization_config": 1}, **files})
     before = everything(source)
     options = options if "--to" in options else ["--to", "float32", *options]
     for dry in ([], ["--dry-run"]):
         text = fail("convert", "in", "out", *options, *dry, *QUIET)
-        assert why in text
+        assert MISFITS[name]["why"] in text
         assert text.startswith("in: ")
     assert not Path("out").exists()
     said = run("convert", "in", "out", *options, "--raw", "--dry-run")
@@ -134,27 +86,6 @@ def test_what_no_longer_fits_is_refused_or_left_out(name: str) -> None:
     assert [line for line in said.splitlines() if "left out" in line] == [
         line for line in out.splitlines() if "left out" in line
     ]
-
-
-def test_what_still_fits_is_copied() -> None:
-    source = folder({**QUANTIZED, **PLAIN}, {**CONFIG, "hf_quant_config.json": {"a": 1}})
-    for raw in (False, True):
-        report = convert("in", f"out{raw}", to="float32", exclude=[f"{M}.weight", f"{M}.weight_scale"], raw=raw)
-        assert report.notes == []
-        for name in ("config.json", "hf_quant_config.json"):
-            assert Path(f"out{raw}", name).read_bytes() == (source / name).read_bytes()
-    report = convert("in", "same", to="float32", include="*.weight", exclude=["lm_head*", "*norm*"])
-    assert {one.action for one in report.tensors} == {"kept"}
-    assert Path("same", "config.json").read_bytes() == (source / "config.json").read_bytes()
-
-
-def test_a_folder_without_a_quantization_is_converted() -> None:
-    source = folder(PLAIN, {"config.json": {"a": 1, "quantization_config": None}})
-    Path("in", "sub").mkdir()
-    Path("in", "sub", "config.json").write_text('{"quantization_config": {"of": "what is in sub"}}')
-    convert("in", "out", to="float8_e4m3fn")
-    for name in ("config.json", "sub/config.json"):
-        assert Path("out", name).read_bytes() == (source / name).read_bytes()
 
 
 NO_CONFIGS = {
@@ -195,14 +126,15 @@ def test_a_description_of_modelopt_that_is_none() -> None:
             convert(source, "out", **options)
 
 
-@pytest.mark.parametrize("described", [1, "fp8", [], True])
+@pytest.mark.parametrize("described", [1, "fp8", [], True, {"quant_method": 1}, {"quant_method": ["fp8"]}])
 def test_an_entry_that_is_no_description(described: object) -> None:
     """`quantization_config` says how codes are read; null says that there are none."""
     source = folder(PLAIN, {"config.json": {"quantization_config": described}})
-    with pytest.raises(FileError, match=r"config\.json: quantization_config must be an object; got"):
+    why = "quant_method must be a text" if isinstance(described, dict) else "quantization_config must be an object"
+    with pytest.raises(FileError, match=rf"config\.json: {why}; got"):
         convert(source, "out", to="float16")
     (found,) = lp.checkpoints.check(source)
-    assert "quantization_config must be an object" in found.text
+    assert why in found.text
     (source / "config.json").write_text('{"quantization_config": null}')
     convert(source, "out", to="float16")
 
@@ -215,13 +147,6 @@ def test_an_entry_of_metadata_that_is_no_description(text: str) -> None:
     with pytest.raises(FileError, match="must be a"):
         lp.checkpoints.open("x.safetensors")
     assert [one.misread for one in lp.checkpoints.check("x.safetensors")] == [True]
-
-
-@pytest.mark.parametrize("method", [1, ["fp8"], {}])
-def test_a_method_that_is_no_name(method: object) -> None:
-    source = folder(PLAIN, {"config.json": {"quantization_config": {"quant_method": method}}})
-    with pytest.raises(FileError, match=r"config\.json: quant_method must be a text; got"):
-        convert(source, "out", to="float16")
 
 
 def test_a_config_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,16 +190,3 @@ def test_a_hostile_entry_stays_on_one_line() -> None:
         convert("in", "out", to="float16")
     assert len(str(caught.value).splitlines()) == 1
     assert len(str(caught.value)) < 400
-
-
-def test_the_shards_know_of_each_other() -> None:
-    """The weight is in one shard, its scale in the other; either alone is an ordinary file."""
-    source = write_folder(Path("in"), LAYOUTS["deepseek v3"])
-    header = parse(source / SHARDS[0])[0]
-    assert not any("scale" in name for name in header)
-    (source / "model.safetensors.index.json").unlink()
-    convert("in", "out", to="bfloat16")  # without an index too
-    assert not any("scale" in name for shard in SHARDS for name in parse(Path("out", shard))[0])
-    raw_file(Path("in", SHARDS[1]), {})
-    with pytest.raises(FileError, match="quantization_config would no longer fit"):
-        convert("in", "again", to="bfloat16")

@@ -8,18 +8,13 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from support.checkpoint_files import everything, leftovers, save, values
 from support.command_line import call, fail, run
-from support.optional import optional
+from support.containers import write_onnx
 from support.quantized_checkpoints import LAYOUTS, SHARDS, write_folder
-
-onnx: Any = optional("onnx")
-helper: Any = optional("onnx:helper")
-numpy_helper: Any = optional("onnx:numpy_helper")
 
 CONVERT = ("convert", "x.safetensors", "y.safetensors", "--to", "float16", "--progress", "none")
 
@@ -71,8 +66,7 @@ def test_files_next_to_the_source_and_the_target_are_no_reports() -> None:
     np.save("x.npy", values((4, 8)))
     for report in ("x.npy.json", "y.npy.json"):
         assert "is the name of the file with the format" in refused("x.npy", "y.npy", report)
-    graph = helper.make_graph([], "g", [], [], [numpy_helper.from_array(values((4, 8)), "w")])
-    onnx.save(helper.make_model(graph), "x.onnx", save_as_external_data=True, location="w.json", size_threshold=0)
+    write_onnx(Path("x.onnx"), "w.json", w=values((4, 8)))
     assert "is no report" in refused("x.onnx", "y.onnx", "w.json")
     for report in ("y.onnx.data", "y.onnx.7.data", "y.onnx.a1b2.data"):
         assert "is a name for the external data" in refused("x.onnx", "y.onnx", report)

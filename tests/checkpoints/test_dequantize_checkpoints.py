@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Callable
 from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 from support.checkpoint_files import everything
@@ -237,14 +235,6 @@ def test_layouts(to: str, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(Path("out/config.json").read_text()) == {"torch_dtype": to}
 
 
-def test_scales_of_as_many_blocks_as_rows() -> None:
-    """[1, 5] for a weight of five rows are blocks and no scales of rows, although no configuration says so."""
-    expected, tensors, _ = blocks((5, 513))
-    write_tensors(Path("x.safetensors"), tensors)
-    convert("x.safetensors", "y.safetensors", to="bfloat16")
-    assert read_tensors(Path("y.safetensors"))[W].tobytes() == rounded(expected[W], "bfloat16")
-
-
 def test_the_older_files_of_comfyui() -> None:
     codes, scale = random_codes((20, 30)), np.float32(0.037)
     p = "model.diffusion_model."
@@ -257,14 +247,6 @@ def test_the_older_files_of_comfyui() -> None:
     result = read_tensors(Path("y.safetensors"))
     assert result.keys() == {p + "a.weight", p + "a.bias"}
     assert result[p + "a.weight"].tobytes() == rounded(codes.astype(np.float32) * scale, "bfloat16")
-
-
-def test_blocks_of_modelopt_for_mi300() -> None:
-    _, tensors, config = modelopt_blocks((256, 384))
-    write_model(Path("blocks"), {"a.safetensors": tensors}, {"quantization_config": config})
-    convert("blocks", "doubled", recipe="fnuz")
-    doubled, scales = read_tensors(Path("doubled"))[W + "_scale"], tensors[W + "_scale"]
-    assert (doubled.shape, doubled.tobytes()) == (scales.shape, (2 * scales).tobytes())
 
 
 def test_blocks_of_modelopt_that_do_not_fit() -> None:
@@ -339,52 +321,6 @@ def test_weights_are_dequantized_together() -> None:
         with pytest.raises(FileError, match=r"'b.weight': would stay quantized, and 'a.weight' would not"):
             convert("in", "out", to="bfloat16", **patterns)
     assert not Path("out").exists()
-
-
-def test_patterns_fit_codes_or_values() -> None:
-    """Codes in words have another name than their values."""
-    codes = np.random.default_rng(4).integers(0, 16, (2, 6, 64))
-    tensors = {"norm.weight": np.ones(64, np.float32)}
-    for name, one in zip("ab", codes, strict=True):
-        tensors[f"{name}.weight_packed"] = words(one, 4)
-        tensors |= {f"{name}.weight_shape": np.array([6, 64]), f"{name}.weight_scale": random_scales((6, 2), BF16)}
-    config = {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 4}}}}
-    write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": config})
-    for out, include in (("packed", "*_packed"), ("weight", "*.weight")):
-        convert("in", out, to="bfloat16", include=include)
-        assert read_tensors(Path(out)).keys() == {"norm.weight", "a.weight", "b.weight"}
-
-
-CODES = {"int8": np.dtype(np.int8), "float8_e4m3fn": F8, "int4": ml_dtypes.int4}
-
-
-def compress(path: Path) -> None:
-    """Write an archive again, with its members compressed."""
-    with zipfile.ZipFile(path) as file:
-        comment, members = file.comment, {one: file.read(one) for one in file.infolist()}
-    with zipfile.ZipFile(path, "w") as file:
-        file.comment = comment
-        for one, content in members.items():
-            one.compress_type = zipfile.ZIP_DEFLATED
-            file.writestr(one, content)
-
-
-@pytest.mark.parametrize("compressed", [False, True])
-@pytest.mark.parametrize("to", ["int8", "int4", "float8_e4m3fn"])
-def test_our_own_archives(to: str, compressed: bool) -> None:
-    x = np.random.default_rng(11).standard_normal((6, 64)).astype(np.float32)
-    np.savez("x.npz", W=x, V=x[:3, :2])
-    convert("x.npz", "y.npz", to=to, scale="axis:0")
-    with np.load("y.npz") as file:
-        y = dict(file)
-    if compressed:
-        compress(Path("y.npz"))
-    convert("y.npz", "z.npz", to="float32", verify=True)
-    with np.load("z.npz") as z:
-        assert set(z.files) == {"W", "V"}
-        for name in z.files:
-            codes = y[name].view(CODES[to]).astype(np.float32)
-            assert z[name].tobytes() == (codes * y[name + "_scale"][:, None]).tobytes()
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from support.checkpoint_files import everything
 from support.command_line import fail, run
-from support.typed_tensors import BF16, E8M0, F8, Array, nibbles, read_tensors, words, write_model, write_tensors
+from support.typed_tensors import BF16, E8M0, F8, Array, nibbles, read_tensors, words, write_model
 
 import lowprec as lp
 from lowprec.checkpoints import convert
@@ -105,7 +105,6 @@ def auto_round() -> tuple[Tensors, Any]:
 
 
 def write(tensors: Tensors, config: Any, **others: Array) -> Path:
-    """Write a model of one weight, and other tensors by their whole names."""
     content = {**{P + name: one for name, one in tensors.items()}, **others}
     return write_model(Path("in"), {"a.safetensors": content}, {"quantization_config": config})
 
@@ -213,48 +212,7 @@ def test_narrow_floats_without_scales() -> None:
     assert read_tensors(Path("out"))[P + "weight"].tobytes() == of((130, 200), BF16).tobytes()
 
 
-def test_the_shard_of_the_scales_is_missing() -> None:
-    tensors, config = block()
-    (codes, scales) = ({P + one: array} for one, array in tensors.items())
-    write_model(Path("in"), {"a.safetensors": codes, "b.safetensors": scales}, {"quantization_config": config})
-    Path("in/b.safetensors").unlink()
-    text = fail(*TO_BFLOAT16)
-    assert f"'{P}weight_scale_inv'" in text
-    assert "b.safetensors" in text
-    Path("in/model.safetensors.index.json").unlink()
-    assert f"'{P}weight'" in fail(*TO_BFLOAT16)
-
-
-def test_a_fault_in_a_file_that_exists() -> None:
-    """What the target was stays."""
-    tensors, _ = block()
-    tensors["weight_scale_inv"][1, 1] = np.nan
-    write_tensors(Path("x.safetensors"), {P + one: array for one, array in tensors.items()})
-    write_tensors(Path("y.safetensors"), {"old": of((3,))})
-    text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float32", "--overwrite")
-    assert f"'{P}weight_scale_inv': has a scale that is NaN" in text
-
-
 # --- config.json ---
-
-CONFIGS: dict[str, tuple[Source, Any, str]] = {
-    "8 bits": (pack, ct(num_bits=8, group_size=32), "weight_packed"),
-    "3 bits": (pack, ct(num_bits=3, group_size=32), "weight_packed"),
-    "smaller blocks": (block, {**FP8, "weight_block_size": [64, 64]}, "weight_scale_inv"),
-    "larger blocks": (block, {**FP8, "weight_block_size": [256, 256]}, "weight_scale_inv"),
-    "blocks of compressed-tensors": (blocks, ct(num_bits=8, strategy="block", block_structure=[64, 128]),
-                                     "weight_scale"),
-    "another method": (block, {"quant_method": "awq"}, "weight"),
-    "another layout": (pack, FP8, "weight_packed"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", CONFIGS)
-def test_a_configuration_that_does_not_fit(name: str) -> None:
-    source, config, named = CONFIGS[name]
-    write(source()[0], config)
-    assert f"'{P}{named}'" in fail(*TO_BFLOAT16)
-    assert not Path("out").exists()
 
 
 NO_BLOCKS = (
@@ -284,7 +242,6 @@ IN_GROUPS = ("block_structure", "group_size", "num_bits")
 
 
 def written(make: Source, key: str, value: Any) -> Path:
-    """Write a model whose configuration has a value."""
     tensors, config = make()
     where = config["config_groups"]["group_0"]["weights"] if "config_groups" in config and key in IN_GROUPS else config
     where[key] = value

@@ -14,13 +14,12 @@ import pytest
 from support.checkpoint_files import packed, save, values
 from support.containers import SOURCES
 from support.optional import optional
+from support.paths import table
 
 import lowprec as lp
 from lowprec.checkpoints.containers.registry import open_container
-from lowprec.checkpoints.convert_arguments import describe_job
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.reference import exact_cast, whole_arrays
-from lowprec.spec.custom_formats import description_of
 from lowprec.spec.formats import NUMERIC, Format
 
 safe_open: Any = optional("safetensors:safe_open")
@@ -109,15 +108,6 @@ def test_what_safetensors_holds(fmt: Format, tmp_path: Path) -> None:
         assert np.array_equal(held, codes)
 
 
-@pytest.mark.parametrize("named", ["float8_e4m3", description_of(lp.formats["float8_e4m3"])])
-def test_a_file_names_or_describes_a_row(named: object, tmp_path: Path) -> None:
-    notes = json.dumps({"w": {"format": named, "shape": [2]}})
-    path = save(tmp_path / "x.safetensors", {"w": np.uint8([0x38, 0x78])}, {"lowprec": notes})
-    with lp.checkpoints.open(path) as checkpoint:
-        assert checkpoint["w"].dtype == lp.formats["float8_e4m3"].dtype
-        assert checkpoint.read("w", to="float32").tolist() == [1.0, np.inf]
-
-
 def test_a_file_describes_a_namesake_of_a_row(tmp_path: Path) -> None:
     own = lp.float_format("float8_e4m3", exponent_bits=4, mantissa_bits=3, bias=8)
     for suffix in ("safetensors", "npz"):
@@ -132,17 +122,6 @@ def test_a_file_describes_a_namesake_of_a_row(tmp_path: Path) -> None:
         with lp.checkpoints.open(target) as checkpoint:
             assert checkpoint.read("w", raw=True).tolist() == [0x40, 0x4C]  # 2^0 and 1.5 * 2^1 with bias 8
             assert checkpoint["w"].tolist() == [1.0, 3.0]
-
-
-def test_scales(tmp_path: Path) -> None:
-    fmt, x = lp.as_format("binary8p4se"), np.float32(np.random.default_rng(0).standard_normal((4, 64)))
-    lp.convert(save(tmp_path / "x.safetensors", {"w": x}), tmp_path / "y.safetensors", to=fmt, scale="axis:0")
-    scales = np.abs(x).max(axis=1, keepdims=True) / np.float32(224.0)  # the largest value, by P3109's table
-    codes = _codes(x / scales, fmt)
-    with lp.checkpoints.open(tmp_path / "y.safetensors") as checkpoint:
-        assert np.array_equal(checkpoint.read("w_scale", raw=True), scales[:, 0])
-        assert np.array_equal(checkpoint.read("w", raw=True), codes)
-        assert np.array_equal(checkpoint.read("w", to="float32"), _values(codes, fmt) * scales)
 
 
 # ---- hostile descriptions
@@ -161,21 +140,9 @@ HELD = np.arange(6, dtype=np.uint8).reshape(2, 3)
 
 @pytest.mark.parametrize(
     ("changes", "message"),
-    [
-        ({"exponent_bits": 0}, "describes no format for tensor 'w'; `exponent_bits` must be 1 to 11"),
-        ({"exponent_bits": 10**12}, "describes no format for tensor 'w'; `exponent_bits` must be 1 to 11"),
-        ({"mantissa_bits": 28}, "describes no format for tensor 'w'; `exponent_bits` and `mantissa_bits` must make"),
-        ({"bias": 10**80}, "describes no format for tensor 'w'; `bias` must be such that float64 holds every value"),
-        ({"bias": "7"}, "describes no format for tensor 'w'; `bias` must be of type int"),
-        ({"name": "float16"}, "describes no format for tensor 'w'; `name` must be no name of a row"),
-        ({"name": "binary8p3se"}, "describes no format for tensor 'w'; `name` must be another one"),
-        ({"name": "a\nb"}, "describes no format for tensor 'w'; `name` must be 1 to 64 printable characters"),
-        ({"nan": None}, "describes no format for tensor 'w'; `nan` must be of type str"),
-        ({"extra": 1}, "describes no format for tensor 'w'; a description of a format must have the entries"),
-        ({"mantissa_bits": 5}, "tensor 'w' is not what the entry 'lowprec' of the metadata says"),  # 10 bits, in U8
-        ({"mantissa_bits": 1}, "tensor 'w' is not what the entry 'lowprec' of the metadata says"),  # packed: 5 bytes
-    ],
-)
+    [*table(__file__)["descriptions"],
+     ({"nan": None}, "describes no format for tensor 'w'; `nan` must be of type str")],
+)  # fmt: skip
 def test_hostile_descriptions(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
     good = _described(tmp_path, {"format": TAKEN, "shape": [2, 3]}, HELD)
     with lp.checkpoints.open(good) as checkpoint:
@@ -245,30 +212,3 @@ def test_a_model_cannot_hold_them(tmp_path: Path) -> None:
         with pytest.raises(FileError, match=rf"x\.onnx: cannot hold {to}, for which ONNX has no type"):
             lp.convert(source, tmp_path / "y.onnx", to=to, dry_run=dry_run)
     assert not (tmp_path / "y.onnx").exists()
-
-
-def test_npy_files_hold_bare_codes(tmp_path: Path) -> None:
-    x = np.float32([1.0, -0.3, np.nan])
-    np.save(tmp_path / "x.npy", x)
-    lp.convert(tmp_path / "x.npy", tmp_path / "y.npy", to="binary12p6se")
-    codes = np.load(tmp_path / "y.npy")
-    assert codes.dtype == np.uint16
-    assert np.array_equal(codes, _codes(x, lp.as_format("binary12p6se")))
-    with lp.checkpoints.open(tmp_path / "y.npy") as checkpoint:
-        assert checkpoint["y.npy"].dtype == np.uint16
-    with lp.checkpoints.open(tmp_path / "y.npy", source="binary12p6se") as checkpoint:
-        assert np.array_equal(checkpoint["y.npy"], _values(codes, lp.as_format("binary12p6se")), equal_nan=True)
-
-
-def test_check_says_who_reads_them(tmp_path: Path) -> None:
-    lp.convert(save(tmp_path / "x.safetensors", {"w": values((4, 4))}), tmp_path / "y.safetensors", to="binary12p6se")
-    texts = [finding.text for finding in lp.checkpoints.check(tmp_path / "y.safetensors")]
-    assert "holds binary12p6se codes as U16, which the file's metadata say to lowprec alone" in texts
-
-
-def test_two_formats_of_one_name_are_two_conversions(tmp_path: Path) -> None:
-    container = open_container(save(tmp_path / "x.safetensors", {"w": values((4, 4))}), None)
-    other = lp.float_format("e4m4", exponent_bits=4, mantissa_bits=4)
-    jobs = [describe_job({"to": to}, container).options["to"] for to in (OWN, other, "binary8p3se", "Binary8p3SE")]
-    assert jobs[0] != jobs[1]
-    assert jobs[2] == jobs[3]

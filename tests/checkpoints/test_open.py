@@ -11,25 +11,21 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import raw_file, save, sizes_of_reads
+from support.checkpoint_files import save, sizes_of_reads
 from support.containers import SOURCES, X
-from support.golden import GOLDEN
 from support.optional import optional
 from support.quantized_checkpoints import LAYOUTS, write, write_folder
 from support.typed_tensors import (
     BF16,
     F8,
-    FP4,
     FP8_BLOCKS,
     W,
     block_model,
     nibbles,
     random_codes,
     random_scales,
-    read_tensors,
     rounded,
     write_model,
     write_tensors,
@@ -48,7 +44,6 @@ E = "model.layers.0.mlp.experts."
 
 @pytest.fixture
 def bytes_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Count the bytes that are read of tensors."""
     return sizes_of_reads(monkeypatch)
 
 
@@ -66,21 +61,6 @@ def test_what_is_said_of_a_weight() -> None:
     assert (info.scales.name, info.scales.shape) == (W + "_scale", (7, 4))
     assert [one.name for one in info.others] == [W + "_global_scale"]
     assert info.nbytes == 7 * 32 + 7 * 4 + 4
-
-
-@pytest.mark.parametrize("name", ["comfy/comfy-nvfp4.safetensors", "comfy/padded.safetensors", "modelopt/NVFP4"])
-def test_what_convert_makes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scales in tiles, high nibbles first, padded rows: any rows are those of the whole."""
-    monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", 4096)
-    out = "out" if (GOLDEN / name).is_dir() else "out.safetensors"
-    lp.convert(GOLDEN / name, out, to="float32")
-    plain = read_tensors(Path(out))
-    with lp.checkpoints.open(GOLDEN / name) as checkpoint:
-        assert checkpoint.keys() == plain.keys()
-        for key, x in plain.items():
-            assert checkpoint.read(key, to="float32").tobytes() == x.tobytes()
-            rows = slice(x.shape[0] // 3, x.shape[0] // 3 + 7)
-            assert checkpoint.read(key, to="float32", rows=rows).tobytes() == x[rows].tobytes()
 
 
 # --- tensors as they are ---
@@ -117,21 +97,6 @@ def test_arrays_of_every_order() -> None:
             assert np.array_equal(checkpoint.read(name, rows=slice(1, 3)), x[1:3])
             assert np.array_equal(checkpoint.read(name, to="bfloat16"), x.astype(BF16))
         assert checkpoint.read("flags", to="float32").dtype == np.bool_
-
-
-@pytest.mark.parametrize("chunk", [8, 1 << 21])
-def test_packed_codes_of_rows_that_end_within_a_byte(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.checkpoint.CHUNK", chunk)
-    codes = np.random.default_rng(5).integers(0, 16, (14, 3))
-    content = nibbles(codes.reshape(1, -1)).tobytes()
-    raw_file(Path("x.safetensors"), {"w": {"dtype": "F4", "shape": [14, 3], "data_offsets": [0, 21]}}, content)
-    with lp.checkpoints.open("x.safetensors") as checkpoint:
-        x = checkpoint["w"]
-        assert x.dtype == ml_dtypes.float4_e2m1fn
-        assert np.array_equal(x.view(np.uint8), codes)
-        for rows in (slice(1, 2), slice(3, 9), slice(13, None)):
-            assert np.array_equal(checkpoint.read("w", rows=rows).view(np.uint8), codes[rows])
-            assert np.array_equal(checkpoint.read("w", rows=rows, to="float32"), FP4[codes[rows]])
 
 
 # --- laziness ---
@@ -273,13 +238,6 @@ def test_arguments(arguments: dict[str, Any], error: type[Exception], text: str)
         checkpoint.read(**reading)
 
 
-def test_codes_of_a_format_that_the_file_does_not_name() -> None:
-    np.save("x.npy", random_codes((3, 4)).view("V1"))
-    with lp.checkpoints.open("x.npy", source="float8_e4m3fn") as checkpoint:
-        assert checkpoint["x.npy"].tobytes() == random_codes((3, 4)).tobytes()
-        assert checkpoint["x.npy"].dtype == F8
-
-
 def test_broken_files() -> None:
     with pytest.raises(FileError, match="nothing: No such file"):
         lp.checkpoints.open("nothing")
@@ -302,14 +260,6 @@ def test_two_tensors_of_one_name() -> None:
         write_tensors(Path(f"in/{shard}.safetensors"), {"w": np.ones(3, np.float32)})
     with pytest.raises(FileError, match="in: has two tensors for the name 'w'"):
         lp.checkpoints.open("in")
-
-
-def test_what_holds_no_numbers() -> None:
-    np.savez("x.npz", text=np.array(["a"]), w=np.ones(3))
-    with lp.checkpoints.open("x.npz") as checkpoint:
-        assert list(checkpoint) == ["text.npy", "w"]
-        with pytest.raises(FileError, match="holds no numbers that can be read"):
-            checkpoint["text.npy"]
 
 
 def test_scales_of_columns(tmp_path: Path) -> None:

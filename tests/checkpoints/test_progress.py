@@ -13,6 +13,7 @@ import pytest
 
 import lowprec as lp
 from lowprec.checkpoints import check, convert
+from lowprec.checkpoints.progress import make_progress
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
@@ -119,6 +120,8 @@ def test_what_is_missing_is_an_import_error(source: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=r"^`progress` bar needs tqdm, which is not installed: pip install"):
         convert(source, "y.safetensors", to="float16", progress="bar")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert type(make_progress("auto", 1)).__name__ == "_Lines"
     with pytest.raises(ImportError, match=r"^`dask` needs Dask, which is not installed: pip install"):
         convert(source, "y.safetensors", to="float16", dask="local")
     assert os.listdir() == ["x.safetensors"]

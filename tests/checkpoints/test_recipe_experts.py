@@ -80,18 +80,6 @@ def test_gate_and_up_of_an_expert_share_the_second_scale(tmp_path: Path) -> None
             assert written[f"{EXPERTS}.{number}.{projection}_proj.weight_global_scale"].tolist() == [expected]
 
 
-def test_each_lands_in_the_shard_of_its_origin(stacked: Path, tmp_path: Path) -> None:
-    convert(stacked, tmp_path / "out", recipe="fp8-dynamic")
-    before, after = (
-        json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"] for folder in (stacked, tmp_path / "out")
-    )
-    assert before[GATE_UP] != before[DOWN]
-    for name, shard in after.items():
-        if name.startswith(EXPERTS):
-            assert shard == before[DOWN if ".down_proj." in name else GATE_UP]
-            assert name in tensors_of(tmp_path / "out", shard)
-
-
 def test_names_of_the_tensor_and_of_an_expert(stacked: Path, tmp_path: Path) -> None:
     """What is kept is listed, and stays as it was."""
 
@@ -113,7 +101,6 @@ def test_names_of_the_tensor_and_of_an_expert(stacked: Path, tmp_path: Path) -> 
 
 
 def with_shapes(gate_up: tuple[int, ...], down: tuple[int, ...]) -> dict[str, Array]:
-    """Return the model with other experts."""
     random = np.random.RandomState(3)
     shapes = {GATE_UP: gate_up, DOWN: down}
     made = {name: (random.standard_normal(shape) * 0.05).astype(BFLOAT16) for name, shape in shapes.items()}
@@ -204,16 +191,3 @@ def test_experts_that_share_scales_are_kept(tmp_path: Path) -> None:
         convert(source, tmp_path / "out", recipe="fp8-dynamic")
     convert(source, tmp_path / "out", to="bfloat16")
     assert read_tensors(tmp_path / "out")[GATE_UP].tobytes() == values.tobytes()
-
-
-def test_also_names_stacks_as_they_are_stored(tmp_path: Path) -> None:
-    """What engines keep for its name, such as a vision tower, is quantized where `also` names the stored tensor."""
-    tower = {name.replace("model.", "model.visual.", 1): one for name, one in experts().items() if "experts" in name}
-    folder = write_folder(tmp_path / "in", {**experts(), **tower}, experts_config())
-
-    def converted(**options: Any) -> int:
-        report = convert(folder, tmp_path / "out", recipe="fp8-dynamic", dry_run=True, **options)
-        return sum(one.action == "converted" and "visual" in one.name for one in report.tensors)
-
-    assert converted() == 0
-    assert converted(also=sorted(tower)) == len(SINGLE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 from support.checkpoint_files import everything, save
 from support.command_line import run
-from support.quantized_checkpoints import LAYOUTS, write_folder
+from support.paths import table
 from support.resumed_conversions import SHARDS, three_shards
 
 from lowprec._notebook_display import and_so_text, count_text
@@ -23,34 +22,7 @@ from lowprec.checkpoints.containers.model_config import Description, description
 from lowprec.checkpoints.conversion_report import layer_kind
 from lowprec.checkpoints.progress import Progress
 
-KINDS = {
-    # Llama, Qwen
-    "model.layers.0.self_attn.q_proj.weight": "q_proj", "model.layers.31.mlp.down_proj.weight": "down_proj",
-    "model.layers.1.input_layernorm.weight": "input_layernorm", "model.layers.1.self_attn.q_proj.bias": "q_proj",
-    "model.embed_tokens.weight": "embed_tokens", "lm_head.weight": "lm_head", "model.norm.weight": "norm",
-    # DeepSeek, Mixtral, Qwen MoE
-    "model.layers.3.mlp.experts.255.gate_proj.weight": "experts",
-    "model.layers.3.mlp.shared_experts.up_proj.weight": "shared_experts",
-    "model.layers.3.mlp.shared_expert.up_proj.weight": "shared_expert",
-    "model.layers.3.mlp.shared_expert_gate.weight": "shared_expert_gate", "model.layers.3.mlp.gate.weight": "gate",
-    "model.layers.3.mlp.gate.e_score_correction_bias": "gate",
-    "model.layers.3.self_attn.kv_a_proj_with_mqa.weight": "kv_a_proj_with_mqa",
-    "layers.5.ffn.experts.12.w1.weight": "experts", "layers.5.attn.wq_a.weight": "wq_a",
-    "model.layers.0.block_sparse_moe.experts.7.w2.weight": "experts",
-    # gpt-oss, of Hugging Face and of OpenAI
-    "model.layers.0.mlp.experts.gate_up_proj": "experts", "model.layers.0.mlp.experts.down_proj_bias": "experts",
-    "model.layers.0.mlp.router.weight": "router", "model.layers.0.self_attn.sinks": "self_attn",
-    "block.4.attn.qkv.weight": "qkv", "block.4.mlp.mlp1_weight": "mlp",
-    # Flux, of Black Forest Labs and of diffusers
-    "double_blocks.0.img_attn.qkv.weight": "qkv", "double_blocks.18.img_mlp.0.weight": "img_mlp",
-    "single_blocks.37.linear1.weight": "linear1", "final_layer.adaLN_modulation.1.weight": "adaLN_modulation",
-    "img_in.weight": "img_in", "transformer_blocks.0.attn.to_out.0.weight": "to_out",
-    "transformer_blocks.0.ff.net.0.proj.weight": "proj",
-    "time_text_embed.timestep_embedder.linear_1.weight": "linear_1",
-    # GGUF, ONNX, arrays
-    "blk.7.attn_q.weight": "attn_q", "/model/layers.0/attn/q_proj/MatMul.weight": "MatMul",
-    "onnx::MatMul_123": "onnx::MatMul", "w": "w",
-}  # fmt: skip
+KINDS: dict[str, str] = table(__file__)["kinds"]
 
 
 def test_kinds_of_layers() -> None:
@@ -118,17 +90,6 @@ def test_many_tensors_are_shown_by_kind(tmp_path: Path) -> None:
     assert {one["name"]: one["kind"] for one in tensors}[LONG] == "experts"
 
 
-def test_verbose_names_every_tensor(tmp_path: Path) -> None:
-    source = model(tmp_path / "x.safetensors")
-    arguments = ("--to", "float8_e4m3fn", "--exclude", "*norm*", "--progress", "none", "-v")
-    lines = run("convert", str(source), str(tmp_path / "y.safetensors"), *arguments).splitlines()
-    assert "'model.layers.0.ids': kept, int64; no floats" in lines
-    assert sum(line.endswith(": kept, float32; excluded") for line in lines) == 4
-    found = [line.split() for line in lines if line.startswith("model.layers.2.mlp.experts.2.up_proj.weight ")]
-    assert found == [["model.layers.2.mlp.experts.2.up_proj.weight", "float32", "3", "inf", "0", *"0000"]]
-    assert set(SAID.splitlines()[2:]) <= set(lines)
-
-
 def test_the_worst_tensors_are_ten(tmp_path: Path) -> None:
     """What became NaN comes first, and what lost nothing is not named."""
     tensors = {f"a.{n}.w": np.array([1, 1 + n / 64], np.float32) for n in range(16)}  # 8/64 and 0 are exact
@@ -190,21 +151,6 @@ def test_a_dry_run_shows_scales_and_sizes(tmp_path: Path) -> None:
     row = "model.layers.0.mlp.down_proj.weight     32x64  bfloat16  int8  float32  32            4.0 KiB   2.1 KiB"
     assert row in out.splitlines()
     assert "config.json: unchanged" in out.splitlines()
-
-
-@pytest.mark.usefixtures("headers_only")
-def test_a_dry_run_of_a_dequantization(tmp_path: Path) -> None:
-    write_folder(tmp_path / "in", LAYOUTS["deepseek v3"])
-    (tmp_path / "in" / "config.json").write_text(
-        '{"dtype": "float32", "text_config": {"dtype": "float32", "a": [1]}, '
-        '"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}'
-    )
-    (tmp_path / "in" / "hf_quant_config.json").write_text("{}")
-    out = run("convert", str(tmp_path / "in"), str(tmp_path / "out"), "--to", "bfloat16", "-n")
-    changes = 'dtype "float32" -> "bfloat16", text_config.dtype "float32" -> "bfloat16", quantization_config removed'
-    assert f"config.json: {changes}" in out.splitlines()
-    assert "hf_quant_config.json: left out" in out.splitlines()
-    assert re.search(r"float8_e4m3fn +bfloat16 +float32 +\d+x\d+ ", out)
 
 
 def test_what_becomes_of_descriptions(tmp_path: Path) -> None:

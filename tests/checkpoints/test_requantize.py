@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +16,18 @@ from support.typed_tensors import (
     BF16,
     F8,
     FP4,
+    Array,
     in_blocks,
     nibbles,
     random_codes,
     random_scales,
-    read_tensors,
+    write_in_turn,
     write_model,
     write_tensors,
 )
 
 from lowprec.checkpoints import check, convert
 from lowprec.checkpoints.files.errors import FileError
-
-Array = np.ndarray[Any, Any]
 
 P = "model.layers.0.mlp.down_proj"
 BLOCKS = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
@@ -76,21 +76,6 @@ def test_one_pass_is_two_for_a_file(source: str, recipe: str, tmp_path: Path) ->
     assert one.read_bytes() == two.read_bytes()
 
 
-def test_errors_are_against_the_values_of_the_source(tmp_path: Path) -> None:
-    """Not against what they were rounded to on the way."""
-    report = convert(GOLDEN / "W4A16", tmp_path / "out", recipe="fp8-block")
-    convert(GOLDEN / "W4A16", tmp_path / "before", to="float32")
-    convert(tmp_path / "out", tmp_path / "after", to="float32")
-    before, after = read_tensors(tmp_path / "before"), read_tensors(tmp_path / "after")
-    for name in before:
-        found = next(one for one in report.tensors if one.name == name)
-        if found.action == "converted":
-            x, y = before[name].astype(np.float64), after[name].astype(np.float64)
-            assert found.max_abs_error == np.abs(x - y).max()
-            assert found.sqnr_db == pytest.approx(10 * np.log10(np.square(x).sum() / np.square(x - y).sum()), abs=1e-6)
-            assert (found.source, found.target, found.shape) == ("int4", "float8_e4m3fn", before[name].shape)
-
-
 @pytest.mark.parametrize(("recipe", "source"), [one for one in PRESETS.items() if one[0] != "nvfp4a16"])
 def test_the_same_scheme_again_is_a_copy(recipe: str, source: str, tmp_path: Path) -> None:
     """Codes and scales are llm-compressor's own."""
@@ -104,86 +89,83 @@ def test_the_same_scheme_again_is_a_copy(recipe: str, source: str, tmp_path: Pat
 # --- other layouts, and what is next to the weights ---
 
 
-def test_deepseek(tmp_path: Path) -> None:
+def deepseek() -> dict[str, Array]:
     """Scales in another shard, a wide norm, a float16 weight beside, a scale of the cache, a kept quantized head."""
-    w = f"{P}.weight"
-    tensors = {
-        w: random_codes((130, 256)),
-        "lm_head.weight": random_codes((16, 128), 3),
-        "model.layers.0.self_attn.q_proj.weight": np.linspace(-1, 1, 64 * 128).reshape(64, 128).astype(np.float16),
-    }
-    others = {
-        f"{w}_scale_inv": random_scales((2, 2)),
-        "lm_head.weight_scale_inv": random_scales((1, 1)),
+    return {
+        W: random_codes((130, 256)), f"{W}_scale_inv": random_scales((2, 2)),
+        "lm_head.weight": random_codes((16, 128), 3), "lm_head.weight_scale_inv": random_scales((1, 1)),
+        Q: np.linspace(-1, 1, 64 * 128).reshape(64, 128).astype(np.float16),
         "model.norm.weight": np.array([1.0000001, 2], np.float32),
         "model.layers.0.self_attn.k_proj.k_scale": np.array([0.5], np.float32),
-    }
-    config = {"quantization_config": BLOCKS, "torch_dtype": "float16", "model_type": "x"}
-    source = write_model(tmp_path / "in", {"a.safetensors": tensors, "b.safetensors": others}, config)
-    convert(source, tmp_path / "one", recipe="int8")
-    two = in_two_steps(source, tmp_path, "int8")
-    assert tensors_of(tmp_path / "one") == tensors_of(two)
-    assert configuration(tmp_path / "one") == configuration(two)
-    assert configuration(tmp_path / "one")["torch_dtype"] == "bfloat16"
-    assert configuration(tmp_path / "one")["quantization_config"]["ignore"] == ["lm_head"]
-    written = tensors_of(tmp_path / "one")
-    q = "model.layers.0.self_attn.q_proj.weight"
-    types = {w: "I8", f"{P}.weight_scale": "BF16", "lm_head.weight": "BF16", "model.norm.weight": "F32", q: "I8"}
-    assert {name: one[0] for name, one in written.items()} == {**types, f"{q}_scale": "BF16"}
-    x = tensors[w].astype(np.float32) * in_blocks(others[f"{w}_scale_inv"], (130, 256))
-    x = x.astype(BF16).astype(np.float32)
-    scale = (np.abs(x).max(axis=1, keepdims=True) / np.float32(127.5)).astype(BF16)
-    assert written[f"{P}.weight_scale"][2] == scale.tobytes()
+    }  # fmt: skip
 
 
-def test_modelopt(tmp_path: Path) -> None:
+def modelopt() -> dict[str, Array]:
     """NVFP4 with its second scale, and the file that describes it."""
-    rng = np.random.default_rng(2)
-    codes = rng.integers(0, 16, (32, 128))
-    tensors = {
-        f"{P}.weight": nibbles(codes),
-        f"{P}.weight_scale": np.abs(random_codes((32, 8), 4)),
-        f"{P}.weight_scale_2": np.array(0.01, np.float32),
-        f"{P}.input_scale": np.array(2, np.float32),
-    }
-    source = write_model(tmp_path / "in", {"a.safetensors": tensors}, {"model_type": "x"})
-    (source / "hf_quant_config.json").write_text(json.dumps({"quantization": {"quant_algo": "NVFP4"}}))
-    convert(source, tmp_path / "one", recipe="fp8-dynamic")
-    two = in_two_steps(source, tmp_path, "fp8-dynamic")
-    assert tensors_of(tmp_path / "one") == tensors_of(two)
-    assert configuration(tmp_path / "one") == configuration(two)
-    assert not (tmp_path / "one" / "hf_quant_config.json").exists()
-    scales = np.repeat(tensors[f"{P}.weight_scale"].astype(np.float32) * np.float32(0.01), 16, axis=1)
-    values = (FP4[codes] * scales).astype(BF16).astype(np.float32)
-    scale = (np.abs(values).max(axis=1, keepdims=True) / np.float32(448)).astype(BF16)
-    assert tensors_of(tmp_path / "one")[f"{P}.weight_scale"][2] == scale.tobytes()
+    return {
+        W: nibbles(NVFP4), f"{W}_scale": np.abs(random_codes((32, 8), 4)),
+        f"{W}_scale_2": np.array(0.01, np.float32), f"{P}.input_scale": np.array(2, np.float32),
+    }  # fmt: skip
 
 
-def test_experts_that_are_not_quantized_become_values(tmp_path: Path) -> None:
-    """Of gpt-oss: three axes, which are exchanged; what a conversion to bfloat16 makes of them."""
-    e, q = "model.layers.0.mlp.experts.gate_up_proj", "model.layers.0.self_attn.q_proj.weight"
+def gpt_oss() -> dict[str, Array]:
+    """Three axes, which are exchanged: w4a16 does not quantize them."""
     rng = np.random.default_rng(5)
-    tensors = {
-        f"{e}_blocks": rng.integers(0, 256, (2, 8, 2, 16), np.uint8),
-        f"{e}_scales": rng.integers(118, 130, (2, 8, 2), np.uint8),
-        q: rng.standard_normal((16, 128)).astype(BF16),
-    }
-    config = {"quantization_config": {"quant_method": "mxfp4"}, "model_type": "gpt_oss"}
-    source = write_model(tmp_path / "in", {"a.safetensors": tensors}, config)
-    convert(source, tmp_path / "one", recipe="w4a16")
-    two = in_two_steps(source, tmp_path, "w4a16")
-    assert tensors_of(tmp_path / "one") == tensors_of(two)
-    assert tensors_of(tmp_path / "one")[e][:2] == ("BF16", (2, 64, 8))
+    return {
+        f"{E}_blocks": rng.integers(0, 256, (2, 8, 2, 16), np.uint8),
+        f"{E}_scales": rng.integers(118, 130, (2, 8, 2), np.uint8), Q: rng.standard_normal((16, 128)).astype(BF16),
+    }  # fmt: skip
+
+
+W, Q, E = f"{P}.weight", "model.layers.0.self_attn.q_proj.weight", "model.layers.0.mlp.experts.gate_up_proj"
+NVFP4 = np.random.default_rng(2).integers(0, 16, (32, 128))
+LAYOUTS: dict[str, tuple[Callable[[], dict[str, Array]], Any, dict[str, str]]] = {
+    "int8": (deepseek, BLOCKS, {
+        W: "I8", f"{W}_scale": "BF16", "lm_head.weight": "BF16", "model.norm.weight": "F32", Q: "I8",
+        f"{Q}_scale": "BF16"}),
+    "fp8-dynamic": (modelopt, None, {W: "F8_E4M3", f"{W}_scale": "BF16"}),
+    "w4a16": (gpt_oss, {"quant_method": "mxfp4"}, {
+        E: "BF16", **dict.fromkeys((f"{Q}_packed",), "I32"), f"{Q}_scale": "BF16", f"{Q}_shape": "I64"}),
+}  # fmt: skip
+"""By recipes: sources, what config.json says of them, and types of what is written."""
+
+
+@pytest.mark.parametrize("recipe", LAYOUTS)
+def test_other_layouts(recipe: str, tmp_path: Path) -> None:
+    make, described, types = LAYOUTS[recipe]
+    tensors, model_type = make(), "gpt_oss" if make is gpt_oss else "x"
+    config = {"torch_dtype": "float16", "model_type": model_type}
+    config |= {"quantization_config": described} if described else {}
+    source = write_in_turn(tmp_path / "in", tensors, config)
+    if described is None:
+        (source / "hf_quant_config.json").write_text(json.dumps({"quantization": {"quant_algo": "NVFP4"}}))
+    convert(source, tmp_path / "one", recipe=recipe)
+    two = in_two_steps(source, tmp_path, recipe)
+    written = tensors_of(tmp_path / "one")
+    assert written == tensors_of(two)
     assert configuration(tmp_path / "one") == configuration(two)
+    assert configuration(two)["torch_dtype"] == "bfloat16"
+    assert not (tmp_path / "one" / "hf_quant_config.json").exists()
+    assert {name: one[0] for name, one in written.items()} == types
+    if make is gpt_oss:
+        assert written[E][1] == (2, 64, 8)
+        return
+    if make is deepseek:
+        x, largest = tensors[W].astype(np.float32) * in_blocks(tensors[f"{W}_scale_inv"], (130, 256)), np.float32(127.5)
+        assert configuration(two)["quantization_config"]["ignore"] == ["lm_head"]
+    else:
+        scales = np.repeat(tensors[f"{W}_scale"].astype(np.float32) * np.float32(0.01), 16, axis=1)
+        x, largest = FP4[NVFP4] * scales, np.float32(448)
+    scale = (np.abs(x.astype(BF16).astype(np.float32)).max(axis=1, keepdims=True) / largest).astype(BF16)
+    assert written[f"{W}_scale"][2] == scale.tobytes()
 
 
 def test_a_single_file(tmp_path: Path) -> None:
-    w = f"{P}.weight"
-    tensors = {w: random_codes((130, 256)), f"{w}_scale_inv": random_scales((2, 2))}
+    tensors = {W: random_codes((130, 256)), f"{W}_scale_inv": random_scales((2, 2))}
     write_tensors(tmp_path / "in.safetensors", tensors)
     report = convert(tmp_path / "in.safetensors", tmp_path / "out.safetensors", recipe="w4a16")
     assert report.remarks == [
-        f"'{w}' was quantized already (float8_e4m3fn); errors add up",
+        f"'{W}' was quantized already (float8_e4m3fn); errors add up",
         "config.json of the model must say how it is quantized: compressed-tensors",
     ]
     names = f"{P}.weight_packed", f"{P}.weight_scale", f"{P}.weight_shape"
@@ -209,31 +191,17 @@ def test_a_single_file_says_itself_how_it_is_quantized(recipe: str, tmp_path: Pa
 # --- names and refusals ---
 
 
-@pytest.mark.parametrize("pattern", ["*.down_proj", f"{P}.weight", f"{P}.weight_packed"])
-def test_a_weight_that_is_kept_becomes_values(pattern: str, tmp_path: Path) -> None:
-    """Patterns name it as it is in either checkpoint; only the name of its values chooses it."""
-    convert(GOLDEN / "W4A16", tmp_path / "out", recipe="fp8-block", keep=pattern)
-    written = tensors_of(tmp_path / "out")
-    if pattern.endswith("packed"):
-        assert f"{P}.weight_scale" in written
-        return
-    convert(GOLDEN / "W4A16", tmp_path / "plain", to="bfloat16")
-    assert written[f"{P}.weight"] == tensors_of(tmp_path / "plain")[f"{P}.weight"]
-    assert P in configuration(tmp_path / "out")["quantization_config"]["ignore"]
-
-
 def test_refusals(tmp_path: Path) -> None:
-    w = f"{P}.weight"
     nan = random_codes((130, 256)).view(np.uint8)
     nan[1, 2] = 0x7F
-    scales = {f"{w}_scale_inv": random_scales((2, 2))}
+    scales = {f"{W}_scale_inv": random_scales((2, 2))}
     lonely = {"model.layers.0.up_proj.weight": np.ones((4, 4), np.int8)}
     awq = {f"{P}.qweight": np.ones((8, 1), np.int32), f"{P}.scales": np.ones((1, 8), np.float16)}
     for name, tensors, config, text in (
-        ("nan", {w: nan.view(F8), **scales}, BLOCKS, f"{w}': has a NaN or an infinity"),
-        ("shape", {w: random_codes((130, 256)), f"{w}_scale_inv": random_scales((2, 3))}, BLOCKS, "fits no weight of"),
-        ("zero", {w: random_codes((130, 256)), f"{w}_scale_inv": -random_scales((2, 2))}, BLOCKS, "infinite or neg"),
-        ("lonely", {w: random_codes((130, 256)), **scales, **lonely}, BLOCKS, "has codes .int8. and no scales"),
+        ("nan", {W: nan.view(F8), **scales}, BLOCKS, f"{W}': has a NaN or an infinity"),
+        ("shape", {W: random_codes((130, 256)), f"{W}_scale_inv": random_scales((2, 3))}, BLOCKS, "fits no weight of"),
+        ("zero", {W: random_codes((130, 256)), f"{W}_scale_inv": -random_scales((2, 2))}, BLOCKS, "infinite or neg"),
+        ("lonely", {W: random_codes((130, 256)), **scales, **lonely}, BLOCKS, "has codes .int8. and no scales"),
         ("unknown", awq, {"quant_method": "x"}, "is quantized already, in a way that is not known"),
     ):
         source = write_model(tmp_path / name, {"a.safetensors": tensors}, {"quantization_config": config})

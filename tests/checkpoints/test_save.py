@@ -24,7 +24,6 @@ pytestmark = pytest.mark.usefixtures("working_folder")
 
 X = np.array([[0.5, -0.0, np.nan], [np.inf, 1e-40, -3.0]], np.float32)
 KINDS = (".safetensors", ".npz")
-OWN = lp.float_format("e4m4", exponent_bits=4, mantissa_bits=4, nan="all-ones", reference="this test")
 
 
 def bits(fmt: Format) -> np.ndarray:
@@ -47,27 +46,6 @@ def test_every_format_is_read_back(fmt: Format, kind: str) -> None:
     assert {entry.format for entry in inspect(f"x{kind}")} == {fmt.name}
     if not fmt.is_float or fmt.bits > 8:  # narrow floats may be codes whose scales are missing
         assert not any(one.misread for one in check(f"x{kind}"))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_described_formats(kind: str) -> None:
-    save(f"x{kind}", {"w": np.arange(256, dtype=np.uint16)}, source={"w": OWN})
-    with open(f"x{kind}") as checkpoint:
-        assert checkpoint.read("w", raw=True).tolist() == list(range(256))
-        expected = lp.decode(np.arange(256, dtype=np.uint16), OWN)
-        assert np.array_equal(checkpoint.read("w"), expected, equal_nan=True)
-    assert [entry.format for entry in inspect(f"x{kind}")] == [OWN.name]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_codes_in_other_dtypes_are_named_by_source(kind: str) -> None:
-    fp4, int4 = np.arange(16, dtype=np.uint8), np.arange(-8, 8, dtype=np.int8)
-    save(f"x{kind}", {"a": fp4, "b": int4, "c": fp4}, source={"a": "float4_e2m1fn", "b": "int4"})
-    with open(f"x{kind}") as checkpoint:
-        assert np.array_equal(bits_of(checkpoint.read("a")), fp4)
-        assert checkpoint.read("b").dtype == ml_dtypes.int4
-        assert checkpoint.read("b").tolist() == int4.tolist()
-        assert checkpoint.read("c").dtype == np.uint8
 
 
 def test_the_safetensors_package_reads_the_file() -> None:
@@ -264,14 +242,6 @@ def test_values_are_read_back(kind: str, array: str, to: str, options: dict[str,
         convert("x.safetensors", "z.safetensors", to="bfloat16", exclude="*", raw=True)  # a copy keeps the notes
         with open("z.safetensors") as checkpoint:
             assert np.array_equal(checkpoint.read(name, to="float32"), expected)
-
-
-def test_the_file_is_that_of_convert() -> None:
-    x = Y[0].astype(np.float32)
-    save("x.safetensors", {"w": x})
-    convert("x.safetensors", "y.safetensors", to="int8", scale="axis:0")
-    save("z.safetensors", {"w": lp.quantize(x, "int8", axis=0)})
-    assert Path("y.safetensors").read_bytes() == Path("z.safetensors").read_bytes()
 
 
 @pytest.mark.parametrize("axis", [0, 1])

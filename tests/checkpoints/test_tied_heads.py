@@ -44,7 +44,6 @@ RECIPES = [
 
 
 def lists(folder: Path) -> list[list[str]]:
-    """Return every list of modules that are not quantized."""
     entry = read_json(folder / "config.json")["quantization_config"]
     found = [entry[key] for key in ("ignore", "modules_to_not_convert", "ignored_layers") if key in entry]
     path = folder / "hf_quant_config.json"
@@ -105,12 +104,6 @@ def test_the_head_of_a_model_whose_embedding_has_another_name(tmp_path: Path) ->
         assert lists(tmp_path / f"out-{tied}") == [expected]
 
 
-def test_a_head_that_is_stored_under_a_prefix(tmp_path: Path) -> None:
-    """Transformers renames it when it is loaded; compressed-tensors compares whole names."""
-    convert(written(tmp_path / "in", {}, "language_model.lm_head"), tmp_path / "out", recipe="int8")
-    assert lists(tmp_path / "out") == [sorted(["language_model.lm_head", *BOTH])]
-
-
 def test_towers_are_listed_as_a_whole(tmp_path: Path) -> None:
     """Gemma 3 stores vision_tower.vision_model.…, which is model.vision_tower.… in transformers 5.23."""
     modules = [f"vision_tower.vision_model.encoder.layers.{i}.mlp.fc1" for i in range(2)]
@@ -138,28 +131,6 @@ def test_another_layout(recipe: str, layout: str, tmp_path: Path) -> None:
     convert(tmp_path / "source", tmp_path / "out", layout=layout)
     assert lists(tmp_path / "out") == [BOTH] * (2 if layout == "modelopt" else 1)
     assert errors(tmp_path / "out") == []
-
-
-def test_gpt_oss_lists_the_head_always(tmp_path: Path) -> None:
-    tensors = {
-        f"{EMBEDDING}.weight": np.ones((8, 64), BF16),
-        "model.layers.0.mlp.experts.gate_up_proj": np.ones((2, 64, 128), BF16),
-    }
-    config = {"model_type": "gpt_oss", "tie_word_embeddings": True}
-    convert(write_folder(tmp_path / "in", tensors, config, shards=1), tmp_path / "out", recipe="gptoss-mxfp4")
-    (listed,) = lists(tmp_path / "out")
-    assert listed.count("lm_head") == 1
-    assert errors(tmp_path / "out") == []
-
-
-def test_a_single_file(tmp_path: Path) -> None:
-    """Its metadata say what config.json of a folder would."""
-    folder = write_folder(tmp_path / "llama", *tied_llama(), shards=1)
-    (path,) = folder.glob("*.safetensors")
-    convert(path, tmp_path / "x.safetensors", recipe="int8")
-    header = (tmp_path / "x.safetensors").read_bytes()
-    text = json.loads(header[8 : 8 + int.from_bytes(header[:8], "little")])["__metadata__"]["quantization_config"]
-    assert json.loads(text)["ignore"] == BOTH
 
 
 def test_a_tied_head_is_not_quantized(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.command_line import X, fail, run, usage_error
+from support.paths import table
 
 import lowprec as lp
 from lowprec import reference
@@ -77,13 +78,6 @@ def test_the_table_of_formats() -> None:
     assert [row.split(" | ")[0] for row in rows[2:]] == [f"| {name}" for name in lp.formats]
 
 
-@pytest.mark.parametrize("name", ["bool", "string", "complex64", "float32", "int16"])
-def test_formats_without_a_table_of_codes(name: str) -> None:
-    out = run("formats", name)
-    assert re.match(rf"format +{name}\nONNX +{name.upper()[:4]}" if name != "float32" else "format", out)
-    assert "\n\n" not in out
-
-
 def facts_of(name: str) -> list[str]:
     return run("formats", name).partition("\n\n")[0].splitlines()
 
@@ -144,21 +138,6 @@ def test_codes_of_another_format(code: str) -> None:
     lines = found.splitlines()
     assert lines[2] == "x         0x2a  0|0101|010  0x1.4p-2   0.3125"
     assert lines[-1] == "result    0x1   0|00|1      0x1p-1     0.5"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("explain 1 int8 --rounding to_odd", "`fmt` must be a float format where --rounding is given; got int8"),
-        ("explain 1 float16 --seed 3", "--seed must be None unless --rounding is stochastic; got 3"),
-        ("explain 1 float16 --rounding to_odd --opset 24", "--opset must be 28, its default, where --rounding is gi"),
-        ("explain 0.3 int4 --from float16", "X must be a code of float16 where --from is given; got '0.3'"),
-        ("explain 0x100 int4 --from float8_e4m3fn", "`x` must be a code of float8_e4m3fn, 0 to 255, where --from is"),
-        ("explain 1 int4 --from string", "--from must be a format of numbers; got string"),
-    ],
-)
-def test_what_explain_refuses(text: str, message: str) -> None:
-    assert message in fail(*text.split())
 
 
 # --- cast ---
@@ -242,42 +221,7 @@ def test_cast_keeps_what_it_may_not_replace() -> None:
 # --- what is wrong is said in one line ---
 
 
-@pytest.mark.parametrize(
-    ("command", "text"),
-    [
-        ("formats nosuch", "FORMAT must be a format's name, ONNX name or ONNX enum value; got 'nosuch'; `lowprec form"),
-        ("formats fp4", "got 'fp4'; did you mean float4_e2m1fn?"),
-        ("formats e4m3", "got 'e4m3'; did you mean float8_e4m3fn or float8_e4m3?"),
-        ("formats BFLOAT", "got 'BFLOAT'; did you mean bfloat16?"),
-        ("formats 29", "got '29'"),
-        ("formats -1", "got '-1'"),
-        ("formats ٣", "got '٣'"),
-        ("explain 0.3 string", "FORMAT must be a format of numbers; got string"),
-        ("explain x int4", "must be a decimal, a ratio, a hex-float, inf or nan"),
-        ("explain int4 0.3", "X must be a number, and the format comes after it; got 'int4'"),
-        ("explain 1/0 int4", "must be a decimal, a ratio"),
-        ("explain -1e99999 int4", "at most 1000 characters and 4 exponent digits"),
-        ("explain 0.3 int4 --opset 29", "--opset must be from 1 to 28"),
-        ("explain 0.3 int4 --opset 19", "int4, which Cast has since opset 21"),
-        ("cast x.npy y.npy --to fp4", "--to must be a format's name"),
-        ("cast x.npy y.npy --to string", "--to must be a format of numbers; got string"),
-        ("cast x.npy y.npy --to complex64", "--to must be a format of numbers; got complex64"),
-        ("cast x.npy y.npy --to int8 --from fp4", "--from must be a format's name"),
-        ("cast x.npy y.npy --to int8 --from int8", "`x.npy` must hold codes of --from int8 in int8 or uint8; got"),
-        ("cast x.npy y.npz --to float8_e5m2 --opset 18", "which Cast has since opset 19"),
-        ("cast x.npy y.npy --to int8 --no-saturate --opset 18", "`saturate` must be True before opset 19"),
-        ("cast x.npy y.npy --to int8 --round-mode up --opset 23", "--round-mode must be None before opset 24"),
-        ("cast no.npy y.npy --to int8", "no.npy: No such file or directory"),
-        ("cast . y.npy --to int8", ".: must be a readable .npy file; it is not a regular file"),
-        ("cast x.npy no/y.npy --to int8", "no/y.npy: must be in an existing folder; no is none"),
-        ("cast x.npy y.safetensors --to int8", "y.safetensors: must be a .npy or .npz file"),
-        ("loss no.npy", "no.npy: No such file or directory"),
-        ("loss .", ".: must be a readable .npy file; it is not a regular file"),
-        ("loss x.npy --to int4,,int8", "--to must be a format's name, ONNX name or ONNX enum value; got ''"),
-        ("loss x.npy --to string", "--to must be a format of numbers; got string"),
-        ("loss x.npy --from int4", "must hold codes of --from int4"),
-    ],
-)
+@pytest.mark.parametrize(("command", "text"), table(__file__)["refused"])
 def test_errors(command: str, text: str) -> None:
     assert text in fail(*command.split())
 
@@ -290,22 +234,9 @@ def test_odd_names_and_texts_still_take_one_line() -> None:
     assert "got ''" in fail("formats", "")
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["", "nosuch", "cast", "cast x.npy", "cast x.npy y.npy", "explain 0.3", "explain -0.3", "explain -x int4",
-     "explain 0.3 int4 --opset x", "explain 0.3 int4 --round-mode odd", "formats int4 --markdown", "loss --scale row",
-     "formats --nosuch", "cast x.npy y.npy z.npy --to int4"],
-)  # fmt: skip
+@pytest.mark.parametrize("command", table(__file__)["usage"])
 def test_usage_errors(command: str) -> None:
     assert usage_error(*command.split()).startswith("usage: lowprec")
-
-
-def test_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*arguments: Any, **options: Any) -> Any:
-        raise MemoryError
-
-    monkeypatch.setattr("lowprec.cli.cast.encode", full)
-    assert fail("cast", "x.npy", "y.npz", "--to", "int4") == "not enough memory"
 
 
 # --- loss ---
@@ -338,13 +269,6 @@ def test_loss_of_the_sample() -> None:
     found = rows(out)
     assert list(found) == ["float8_e4m3fn", "int4", "float4_e2m1fn"]
     assert [cells[0] for cells in found.values()] == [int(title[1]), *[-(-int(title[1]) // 2)] * 2]
-
-
-def test_loss_of_codes_counts_packed_bytes() -> None:
-    run("cast", "x.npy", "y.npz", "--to", "float4_e2m1fn")
-    out = run("loss", "y.npz", "--to", "float8_e4m3fn", "--scale", "none")
-    assert out.startswith("y.npz:y: float4_e2m1fn (2, 5), 5 bytes, 0 NaN, 0 Inf\n")
-    assert rows(out) == {"float8_e4m3fn": [10, 1, math.inf, 0, 0, 0]}
 
 
 @pytest.mark.parametrize(

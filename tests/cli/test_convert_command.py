@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from support.checkpoint_files import TENSORS, everything, leftovers, save, stored_bytes
 from support.command_line import fail, run, usage_error
+from support.paths import table
 
 import lowprec as lp
-from lowprec.checkpoints import convert
 from lowprec.checkpoints.memory_limit import parse_size
 from lowprec.checkpoints.planning.plan_for_layout import LAYOUTS
-from lowprec.checkpoints.progress import as_progress, make_progress, size_text
+from lowprec.checkpoints.progress import make_progress, size_text
 from lowprec.checkpoints.recipes import RECIPES
 from lowprec.cli import main
 
@@ -50,17 +50,6 @@ def test_convert_says_what_it_did() -> None:
     assert stored_bytes(Path("y.safetensors"), "w") == lp.encode(x, 17).tobytes()
 
 
-def test_dry_run_writes_nothing() -> None:
-    before = everything(Path())
-    out = run("convert", "x.safetensors", "y.safetensors", "--to", "int4", "-n", "--scale", "axis:0")
-    assert "tensors would be converted to int4" in out
-    assert everything(Path()) == before
-    planned = convert("x.safetensors", "y.safetensors", to="int4", scale="axis:0", dry_run=True)
-    done = convert("x.safetensors", "y.safetensors", to="int4", scale="axis:0")
-    assert planned.total.bytes_after == done.total.bytes_after
-    assert planned.total.nan is None
-
-
 def test_every_option_reaches_the_conversion() -> None:
     run(
         "convert", "x.safetensors", "y.safetensors", "--to", "float8_e4m3fn", "--no-saturate", "--include", "layer.*",
@@ -75,44 +64,12 @@ def test_every_option_reaches_the_conversion() -> None:
     assert out.endswith(", verified\n")
 
 
-@pytest.mark.parametrize(
-    ("command", "text"),
-    [("convert x.safetensors y.safetensors --to e4m3", "--to must be a format's name"),
-     ("convert x.safetensors y.safetensors --to nvfp4",
-      "--to must be a format; got 'nvfp4'; did you mean --recipe nvfp4a16 or comfy-nvfp4 or modelopt-nvfp4 or "
-      "float4_e2m1fn with a --scale?"),
-     ("convert x.safetensors y.safetensors --to string", "--to must be a format of numbers; got string"),
-     ("convert x.safetensors y.safetensors --to int8 --from int4", "--from is for .npy and .npz"),
-     ("convert x.safetensors y.npz --to float16", "y.npz: must be a .safetensors file, as x.safetensors is"),
-     ("convert x.safetensors x.safetensors --to float16 --overwrite", "must not be the input itself"),
-     ("convert x.safetensors y.safetensors --to float8_e5m2 --opset 18", "which Cast has since opset 19"),
-     ("convert x.safetensors y.safetensors --to int8 --include nosuch",
-      "has no tensor or module that --include 'nosuch' names"),
-     ("convert x.safetensors y.safetensors --to uint8 --scale tensor", "--to must be a signed format to be scaled"),
-     ("convert x.safetensors y.safetensors --to int8 --threads 0", "--threads must be an integer from 1 to 1024"),
-     ("convert x.safetensors y.safetensors --to int8 --max-memory 1M", "--max-memory must be at least 98M"),
-     ("convert x.safetensors y.safetensors --to float16 --report no/r.json", "no/r.json: must be a file in an"),
-     ("convert x.safetensors y.safetensors --to float16 --report y.safetensors", "a report must not be y.safetensors"),
-     ("convert x.safetensors y.safetensors --to int8 --scale-format int8", "--scale-format must be one of"),
-     ("inspect x.safetensors --from int4", "--from is for .npy and .npz")],
-)  # fmt: skip
+@pytest.mark.parametrize(("command", "text"), table(__file__)["refused"])
 def test_errors(command: str, text: str) -> None:
     assert text in fail(*command.split())
 
 
-@pytest.mark.parametrize(
-    ("command", "text"),
-    [("convert", "arguments are required: SRC, DST"), ("convert x.safetensors", "arguments are required: DST"),
-     ("convert x.safetensors y.safetensors", "one of the arguments --to --recipe --layout is required"),
-     ("inspect", "arguments are required"),
-     ("convert a b --to int8 --scale rows",
-      "--scale: must be none, tensor, axis:N or block:B, B from 1 to 65536; got 'rows'"),
-     ("convert a b --recipe float16", "--recipe: must be a recipe; got 'float16'; --to takes formats"),
-     ("convert a b --to int8 --max-memory lots", "--max-memory: must be a number of bytes such as 256M or 2G"),
-     ("convert a b --to int8 --progress loud", "--progress: invalid choice: 'loud'"),
-     ("convert a b --to int8 --threads x", "--threads: invalid int value: 'x'"),
-     ("convert a b c --to int8", "unrecognized arguments: c")],
-)  # fmt: skip
+@pytest.mark.parametrize(("command", "text"), table(__file__)["usage"])
 def test_usage(command: str, text: str) -> None:
     error = usage_error(*command.split())
     assert error.startswith("usage: lowprec")
@@ -132,19 +89,6 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
             known = {"--to": lp.formats, "--recipe": {one.name for one in RECIPES}, "--layout": LAYOUTS}
             (what,) = known.keys() & set(words)
             assert words[words.index(what) + 1] in known[what]
-
-
-def test_inspect() -> None:
-    out = run("inspect", "x.safetensors", "--stats")
-    lines = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
-    assert lines["ids"] == ["int64", "96", "0", "0", "0", "11", "3x4"]
-    assert lines["empty"] == ["float32", "0", "0", "0", "-", "-", "0x4"]
-    assert lines["layer.0.weight"][:4] == ["float32", "24576", "2", "2"]
-    assert lines["norm"][-1] == "scalar"
-    plain = run("inspect", "x.safetensors")
-    assert plain.splitlines()[-1].startswith("x.safetensors: 8 tensors, ")
-    found = json.loads(run("inspect", "x.safetensors", "--json"))
-    assert {one["name"]: one["shape"] for one in found}["ids"] == [3, 4]
 
 
 # --- progress ---
@@ -189,16 +133,6 @@ def test_progress(style: str, is_terminal: bool, monkeypatch: pytest.MonkeyPatch
     else:
         assert "convert:" in stream.text
         assert "1.00M" in stream.text
-
-
-def test_progress_without_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert type(make_progress("auto", 1)).__name__ == "_Lines"
-    text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float16", "--progress", "bar")
-    assert text == "--progress bar needs tqdm, which is not installed: pip install 'lowprec[convert]'"
-    with pytest.raises(ValueError, match="`progress` must be one of auto, bar"):
-        as_progress("loud")
 
 
 def test_onnx_models_without_onnx(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -15,7 +14,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support import gguf_files
 from support.command_line import call, fail, listing, run, usage_error
+from support.containers import write_onnx
 from support.safetensors_writer import save_file
 
 import lowprec as lp
@@ -125,19 +126,6 @@ def test_commands_to_type_next() -> None:
         assert float(table[6]) == pytest.approx(sqnr_of(Path("my x.npz"), Path(f"{number}.npz"), ["w"]), abs=0.011)
 
 
-def _save_onnx(path: str, x: Any) -> None:
-    onnx = pytest.importorskip("onnx")
-    graph = onnx.helper.make_graph([], "g", [], [], [onnx.numpy_helper.from_array(x, "w")])
-    onnx.save(onnx.helper.make_model(graph), path)
-
-
-def _save_gguf(path: str, x: Any) -> None:
-    pytest.importorskip("gguf")
-    from support.gguf_files import write
-
-    write(Path(path), {"blk.0.ffn_up.weight": x})
-
-
 PATHS = {
     "x.npy": (np.save, ["bf16", "fp8", "int8-g32", "mxfp8-g32"], "npz"),
     "x.npz": (lambda path, x: np.savez(path, w=x), ["bf16", "fp8", "int8-g32", "mxfp8-g32"], "npz"),
@@ -146,8 +134,12 @@ PATHS = {
         ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"],
         "safetensors",
     ),
-    "x.onnx": (_save_onnx, ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"], "onnx"),
-    "x.gguf": (_save_gguf, ["q8_0", "mxfp4", "q4_0"], "gguf"),
+    "x.onnx": (lambda path, x: write_onnx(Path(path), w=x), ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"], "onnx"),
+    "x.gguf": (
+        lambda path, x: gguf_files.write(Path(path), {"blk.0.ffn_up.weight": x}),
+        ["q8_0", "mxfp4", "q4_0"],
+        "gguf",
+    ),
 }
 
 
@@ -163,35 +155,6 @@ def test_a_file_of_any_kind(name: str, temporary: Path) -> None:
     assert os.listdir(temporary) == []
     run("demo", name, "--keep", "kept")
     assert sorted(os.listdir("kept")) == sorted(f"{one}.{suffix}" for one in names)
-
-
-def test_a_large_checkpoint_is_converted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "LARGE", MIB)  # headers come on top
-    styles = []
-    converting = demo.convert
-
-    def convert(*paths: Any, **options: Any) -> Any:
-        styles.append(options.get("progress"))
-        return converting(*paths, **options)
-
-    monkeypatch.setattr(demo, "convert", convert)
-    text = run("demo", "--size", "1M")
-    assert "take turns" in text
-    assert ", once each.\n" in text
-    assert styles == [None] * 4 + ["auto"] * 4
-
-
-def test_links_and_folders_in_a_folder() -> None:
-    Path("blobs").mkdir()
-    demo.write_model(Path("blobs"), 128)
-    Path("model/notes/old").mkdir(parents=True)
-    Path("model/notes/old/first.txt").write_text("nothing")
-    for name in ("model.safetensors", "config.json"):
-        Path("model", name).symlink_to(Path("../blobs", name))
-    assert fail("demo", "model").endswith("outside of the folder; say --follow-links")
-    result = json.loads(run("demo", "model", "--follow-links", "--json"))
-    assert (len(result["conversions"]), result["bytes"]) == (4, nbytes_in(Path("blobs")) + len("nothing"))
-    assert result["copy_seconds"] > 0
 
 
 def test_no_folder_for_temporary_files(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,7 +239,6 @@ def test_ctrl_c_leaves_nothing(
 
 
 def shutil_usage(free: int, first: int | None = None) -> Any:
-    """Return a function in the place of `shutil.disk_usage`; `first` is what its first call says is free."""
     said = [free if first is None else first]
 
     def usage(path: Any) -> Any:
@@ -299,24 +261,6 @@ def test_too_little_room(free: int, temporary: Path, monkeypatch: pytest.MonkeyP
     assert error.endswith("left; --keep, or TMPDIR, names a folder on another one")
     assert listing() == before
     assert os.listdir(temporary) == []
-
-
-def room_of(text: str) -> float:
-    """Return the room that the demo says it needs, in KiB."""
-    found = re.search(r"They use up to (\S+) KiB of that disk", text)
-    assert found is not None
-    return float(found[1])
-
-
-def test_an_output_that_is_larger_than_the_checkpoint() -> None:
-    np.save("x.npy", np.random.RandomState(1).standard_normal((64, 96)).astype(np.float32))
-    run("cast", "x.npy", "y.npz", "--to", "float8_e4m3fn")
-    text = run("demo", "y.npz", "--keep", "kept")
-    sizes = {path.name: path.stat().st_size for path in Path("kept").iterdir()}
-    assert max(sizes, key=sizes.__getitem__) == "bf16.npz"
-    assert sizes["bf16.npz"] > 1.5 * Path("y.npz").stat().st_size
-    assert room_of(text) == pytest.approx(sum(sizes.values()) / 1024, abs=1)  # kept, all of them
-    assert room_of(run("demo", "y.npz")) == pytest.approx(sizes["bf16.npz"] / 1024, abs=1)
 
 
 LIMITED = """

@@ -87,22 +87,6 @@ def handshake(address: str, origin: str, host: str = "") -> int:
         return int(line.recv(4096).split()[1])
 
 
-def test_a_foreign_origin_is_refused_and_no_other_host_is_asked() -> None:
-    pytest.importorskip("streamlit")
-    with socket.socket() as proxy:  # where every request to an outside host would go
-        proxy.bind(("127.0.0.1", 0))
-        proxy.listen()
-        proxy.settimeout(1)
-        there = f"http://127.0.0.1:{proxy.getsockname()[1]}"
-        outside = {"http_proxy": there, "https_proxy": there, "HTTP_PROXY": there, "no_proxy": "", "NO_PROXY": ""}
-        with server(environment=outside) as address:
-            assert handshake(address, address) == 101
-            assert handshake(address, "http://example.org") == 403
-            assert handshake(address, "http://example.org", "example.org") == 400  # a name that leads here
-            with pytest.raises(TimeoutError):
-                proxy.accept()
-
-
 def status(address: str, path: str, host: str) -> int:
     """Return the status of a request over plain HTTP that names some host."""
     asked = urllib.request.Request(f"{address}/{path}", headers={"Host": host})
@@ -113,15 +97,27 @@ def status(address: str, path: str, host: str) -> int:
         return error.code
 
 
-def test_a_foreign_host_is_refused_over_plain_http_and_there_are_no_metrics() -> None:
+def test_strangers_are_refused_and_no_other_host_is_asked() -> None:
+    """Foreign origins and hosts, over WebSockets and plain HTTP; there are no metrics."""
     pytest.importorskip("streamlit")
-    with server() as address:
-        port = address.rpartition(":")[2]
-        for path in ("", "start", "_stcore/health", "_stcore/host-config"):
-            assert status(address, path, f"127.0.0.1:{port}") == status(address, path, "localhost") == 200, path
-            for host in ("example.com", f"example.com:{port}", "127.0.0.1.example.com"):
-                assert status(address, path, host) == 400, (path, host)
-        assert status(address, "_stcore/metrics", f"127.0.0.1:{port}") == 404
+    with socket.socket() as proxy:  # where every request to an outside host would go
+        proxy.bind(("127.0.0.1", 0))
+        proxy.listen()
+        proxy.settimeout(1)
+        there = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        outside = {"http_proxy": there, "https_proxy": there, "HTTP_PROXY": there, "no_proxy": "", "NO_PROXY": ""}
+        with server(environment=outside) as address:
+            port = address.rpartition(":")[2]
+            assert handshake(address, address) == 101
+            assert handshake(address, "http://example.org") == 403
+            assert handshake(address, "http://example.org", "example.org") == 400  # a name that leads here
+            for path in ("", "start", "_stcore/health", "_stcore/host-config"):
+                assert status(address, path, f"127.0.0.1:{port}") == status(address, path, "localhost") == 200, path
+                for host in ("example.com", f"example.com:{port}", "127.0.0.1.example.com"):
+                    assert status(address, path, host) == 400, (path, host)
+            assert status(address, "_stcore/metrics", f"127.0.0.1:{port}") == 404
+            with pytest.raises(TimeoutError):
+                proxy.accept()
 
 
 def test_it_serves_from_any_folder_and_ends_on_interrupt(tmp_path: Path) -> None:

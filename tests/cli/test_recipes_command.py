@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.checkpoint_files import parse, save
 from support.command_line import fail, run
+from support.paths import table
 
 import lowprec as lp
 from lowprec.checkpoints.recipes import CHANGES, RECIPES
@@ -18,38 +19,8 @@ from lowprec.checkpoints.recipes import CHANGES, RECIPES
 pytestmark = pytest.mark.usefixtures("working_folder")
 
 NAMES = [one.name for one in RECIPES]
-PRESETS = ("fp8-dynamic", "fp8-block", "int8", "w4a16", "w4a16-g32", "mxfp4a16", "mxfp8", "nvfp4a16", "deepseek-fp8",
-           "deepseek-fp8-ue8m0")  # fmt: skip
-
-TENSORS = {
-    "fp8-dynamic": {"weight": ("float8_e4m3fn", "14336x4096"), "weight_scale": ("bfloat16", "14336x1")},
-    "fp8-block": {"weight": ("float8_e4m3fn", "14336x4096"), "weight_scale": ("bfloat16", "112x32")},
-    "int8": {"weight": ("int8", "14336x4096"), "weight_scale": ("bfloat16", "14336x1")},
-    "w4a16": {"weight_packed": ("int32", "14336x512"), "weight_scale": ("bfloat16", "14336x32"),
-              "weight_shape": ("int64", "2")},
-    "w4a16-g32": {"weight_packed": ("int32", "14336x512"), "weight_scale": ("bfloat16", "14336x128"),
-                  "weight_shape": ("int64", "2")},
-    "mxfp4a16": {"weight_packed": ("uint8", "14336x2048"), "weight_scale": ("uint8", "14336x128")},
-    "mxfp8": {"weight": ("float8_e4m3fn", "14336x4096"), "weight_scale": ("uint8", "14336x128")},
-    "deepseek-fp8": {"weight": ("float8_e4m3fn", "14336x4096"), "weight_scale_inv": ("float32", "112x32")},
-    "deepseek-fp8-ue8m0": {"weight": ("float8_e4m3fn", "14336x4096"), "weight_scale_inv": ("float32", "112x32")},
-    "nvfp4a16": {"weight_packed": ("uint8", "14336x2048"), "weight_scale": ("float8_e4m3fn", "14336x256"),
-                 "weight_global_scale": ("float32", "1")},
-}  # fmt: skip
-"""What a weight of 14336 x 4096 becomes, from the descriptions of compressed-tensors and of DeepSeek V3."""
-
-FORMULAS = {
-    "fp8-dynamic": ["T(absmax / 448)", "float8_e4m3fn(T(x / scale))"],
-    "fp8-block": ["T(absmax / 448)", "float8_e4m3fn(T(x / scale))"],
-    "int8": ["T(absmax / 127.5)", "int8(T(x / scale))"],
-    "w4a16": ["T(absmax / 7.5)", "int4(T(x / scale)), saturated, stored as code + 8"],
-    "w4a16-g32": ["T(absmax / 7.5)", "int4(T(x / scale)), saturated, stored as code + 8"],
-    "mxfp4a16": ["2^(e - 2)", "one more from 1.75 * 2^e on", "float4_e2m1fn(x / scale); -0 as 0"],
-    "mxfp8": ["2^(e - 8)", "one more from 1.75 * 2^e on", "float8_e4m3fn(x / scale)"],
-    "deepseek-fp8": ["absmax / 448, in float32; absmax is at least 0.0001", "float8_e4m3fn(x * (448 / absmax))"],
-    "deepseek-fp8-ue8m0": ["absmax / 448, rounded up to a power of two", "float8_e4m3fn(x * (1 / scale))"],
-    "nvfp4a16": ["* 2688", "T(absmax / 6) * second", "0.125 where that is 0", "code * (scale / second)"],
-}
+TENSORS, FORMULAS = table(__file__).values()
+"""What a weight of 14336 x 4096 becomes, and by which formulas."""
 
 
 def test_the_list() -> None:
@@ -71,17 +42,17 @@ def test_every_recipe(name: str) -> None:
     assert max(map(len, out.splitlines())) <= 160
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", TENSORS)
 def test_tensors_and_formulas(name: str) -> None:
     out = run("recipes", name)
     rows = re.findall(r"^  (\w+) +model\.layers\.0\.mlp\.up_proj\.(\w+) +(\w+) +(\w+) +[\d.]+ \w+$", out, re.MULTILINE)
-    assert {last: (fmt, shape) for _, last, fmt, shape in rows} == TENSORS[name]
+    assert {last: [fmt, shape] for _, last, fmt, shape in rows} == TENSORS[name]
     assert [role for role, *_ in rows][:2] == ["codes", "scales"]
     for formula in FORMULAS[name]:
         assert formula in out
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", TENSORS)
 def test_what_is_printed_is_what_is_written(name: str) -> None:
     """Names and types of a real output, and config.json to the last entry."""
     out = run("recipes", name)

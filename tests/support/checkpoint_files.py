@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +110,31 @@ def read_json(path: Path) -> dict[str, Any]:
 def configuration(folder: Path) -> dict[str, Any]:
     """Return the config.json of a folder."""
     return read_json(folder / "config.json")
+
+
+def at_call(
+    monkeypatch: pytest.MonkeyPatch, home: Any, name: str, action: Callable[[], object], number: int = 1
+) -> list[tuple[Any, ...]]:
+    """Have an action carried out before the call of that number of a function; return a list that gets all calls."""
+    original, calls = getattr(home, name), list[tuple[Any, ...]]()
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == number:
+            action()
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(home, name, call)
+    return calls
+
+
+def raising(error: BaseException) -> Callable[..., Any]:
+    """Return a function that raises an error, whatever it is called with."""
+
+    def call(*_: object, **__: object) -> Any:
+        raise error
+
+    return call
 
 
 def sizes_of_reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:

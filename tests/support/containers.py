@@ -20,13 +20,13 @@ numpy_helper: Any = optional("onnx:numpy_helper")
 X = {"w": values((64, 64)), "i": np.arange(7)}
 
 
-def _model(folder: Path) -> Path:
-    folder.mkdir()
-    graph = helper.make_graph([], "g", [], [], [numpy_helper.from_array(values((64, 64)), "w")])
-    onnx.save(
-        helper.make_model(graph), folder / "x.onnx", save_as_external_data=True, location="w.bin", size_threshold=0
-    )
-    return folder / "x.onnx"
+def write_onnx(path: Path, location: str | None = None, **weights: Any) -> Path:
+    """Write a model of weights alone, their bytes in another file if one is named."""
+    graph = helper.make_graph([], "g", [], [], [numpy_helper.from_array(x, name) for name, x in weights.items()])
+    path.parent.mkdir(exist_ok=True)
+    outside = {"save_as_external_data": True, "location": location, "size_threshold": 0} if location else {}
+    onnx.save(helper.make_model(graph), path, **outside)
+    return path
 
 
 def _npy(path: Path) -> Path:
@@ -43,7 +43,7 @@ SOURCES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "safetensors": (lambda f: save(f / "x.safetensors", X), "y.safetensors"),
     "npy": (lambda f: _npy(f / "x.npy"), "y.npz"),
     "npz": (lambda f: _npz(f / "x.npz"), "y.npz"),
-    "onnx": (lambda f: _model(f / "in"), "y.onnx"),
+    "onnx": (lambda f: write_onnx(f / "in" / "x.onnx", "w.bin", w=X["w"]), "y.onnx"),
     "folder": (lambda f: checkpoint(f / "in"), "out"),
     "gguf": (lambda f: gguf_files.write(f / "x.gguf", X), "y.safetensors"),
 }

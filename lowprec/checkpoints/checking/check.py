@@ -120,7 +120,7 @@ def check(
 
     Notes
     -----
-    Source: the loaders of transformers 5.23.0, with which tests/checkpoints/check_misreads.py compares, of
+    Source: the loaders of transformers 5.23.0, with which tests/checkpoints/check_transformers.py compares, of
     compressed-tensors 0.20.0 and of vLLM.
 
     Examples

@@ -63,7 +63,7 @@ HEADS = {
     "text_model.lm_head": "kosmos-2 kosmos-2.5",
     "vocab_projector": "distilbert",
 }
-"""What transformers 5.23.0 calls it otherwise, by model_type; tests/checkpoints/check_tied_heads.py compares."""
+"""What transformers 5.23.0 calls it otherwise, by model_type; tests/checkpoints/check_transformers.py compares."""
 
 _NAMES = {model: head for head, models in HEADS.items() for model in models.split()}
 

@@ -11,18 +11,16 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.bits import bits_of
-from support.checkpoint_files import Array, everything, values
+from support.checkpoint_files import everything, values
 from support.command_line import fail, run
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect, read_array
-from lowprec.checkpoints.containers.array_files import read_members
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 X = values((6, 10))
-HALF = values((6, 10), dtype=np.float16)
 
 
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
@@ -61,37 +59,6 @@ def test_npy_keeps_codes_that_its_header_names_alone(tmp_path: Path) -> None:
     assert codes.tobytes() == X.astype(ml_dtypes.float8_e4m3fn).tobytes()
 
 
-@pytest.mark.parametrize(
-    "x",
-    [np.asfortranarray(X), X.astype(">f4"), X.astype(">f8"), X[0, 0].reshape(()), X[:0], HALF,
-     np.asfortranarray(HALF.astype(">f2"))],
-    ids=["Fortran", "big-endian", "big-endian double", "0-d", "empty", "half", "Fortran, big-endian half"],
-)  # fmt: skip
-def test_npy_of_every_layout(x: Array, tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", x)
-    convert(tmp_path / "x.npy", tmp_path / "y.npz", to="bfloat16")
-    array, _ = read_array(tmp_path / "y.npz")
-    assert array.shape == x.shape
-    assert array.flags.f_contiguous == x.flags.f_contiguous
-    assert bits_of(array).tolist() == bits_of(lp.cast(x, "bfloat16")).tolist()
-
-
-def test_npy_of_integers_is_kept(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", np.arange(5, dtype=">i4"))
-    report = convert(tmp_path / "x.npy", tmp_path / "y.npy", to="int8")
-    assert [(one.action, one.why) for one in report.tensors] == [("kept", "no floats")]
-    assert everything(tmp_path)["y.npy"] == everything(tmp_path)["x.npy"]
-
-
-def test_npy_codes_that_only_the_caller_knows(tmp_path: Path) -> None:
-    x = X.astype(ml_dtypes.float8_e4m3fn)
-    np.save(tmp_path / "x.npy", x)
-    with pytest.raises(FileError, match=r"does not name the format of its uint8 codes; say it with `source`"):
-        convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16")
-    convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16", source="float8_e4m3fn")
-    assert bits_of(np.load(tmp_path / "y.npy")).tolist() == bits_of(lp.cast(x, "float16")).tolist()
-
-
 def test_npy_has_no_room_for_scales(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
     with pytest.raises(FileError, match=r"an \.npy file holds one array, and scales are another; name an \.npz file"):
@@ -101,16 +68,6 @@ def test_npy_has_no_room_for_scales(tmp_path: Path) -> None:
         assert {name: (y[name].dtype.name, y[name].shape) for name in y.files} == {
             "x": ("int8", (6, 10)), "x_scale": ("float32", ()),
         }  # fmt: skip
-
-
-def test_old_sidecars_are_read(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", bits_of(X.astype(ml_dtypes.float8_e4m3fn)))
-    (tmp_path / "x.npy.json").write_text('{"format": "float8_e4m3fn"}')
-    with pytest.warns(FutureWarning, match=r"x\.npy\.json: read, but no longer written"):
-        convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float32")
-    assert np.array_equal(
-        np.load(tmp_path / "y.npy"), X.astype(ml_dtypes.float8_e4m3fn).astype(np.float32), equal_nan=True
-    )
 
 
 # --- archives ---
@@ -250,17 +207,6 @@ def test_a_broken_member(method: str) -> None:
     assert out.splitlines()[-1].startswith("x.npz:bad: left out; ")
 
 
-def test_the_reason_for_a_broken_member_is_cut(tmp_path: Path) -> None:
-    """A name may have 65,535 bytes: 160 characters of the reason are shown, 24 of which come before the name."""
-    name = "a" * 300
-    np.savez(tmp_path / "x.npz", **{name: MEMBER})
-    content = (tmp_path / "x.npz").read_bytes()
-    (tmp_path / "x.npz").write_bytes(content.replace(name.encode(), b"b" + name[1:].encode(), 1))
-    [(found, array, why)] = read_members(tmp_path / "x.npz")
-    assert (found, array) == (name, None)
-    assert why == "File name in directory '" + "a" * 136
-
-
 def by_lzma(at: int, content: bytes) -> None:
     """Write an archive, with other bytes at a place after the name in the header of its member."""
     np.save("w.npy", MEMBER)
@@ -285,14 +231,6 @@ def test_an_lzma_dictionary_beyond_the_memory(nbytes: int, accepted: bool) -> No
     assert fail("inspect", "x.npz") == f"x.npz: must be a readable .npz archive; {error}"
     with pytest.raises(FileError, match=f"x.npz: its array 'w' cannot be read; {error}$"):
         read_array("x.npz")
-
-
-@pytest.mark.usefixtures("working_folder")
-def test_a_broken_lzma_header() -> None:
-    """What describes the packing, before the packed bytes, is read with the .npy header."""
-    by_lzma(4, b"\xff")  # lc, lp and pb, which must be below 225 together
-    for command in ("inspect x.npz", "convert x.npz y.npz --to float16"):
-        assert fail(*command.split()).startswith("x.npz: must be a readable .npz archive; ")
 
 
 def test_a_member_that_is_not_named_as_an_array(tmp_path: Path) -> None:

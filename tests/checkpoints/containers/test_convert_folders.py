@@ -53,16 +53,6 @@ def test_a_sharded_checkpoint(scale: str, tmp_path: Path) -> None:
                 assert stored_bytes(tmp_path / "out" / shard, name) == codes.tobytes()
 
 
-def test_a_folder_without_an_index(tmp_path: Path) -> None:
-    source = checkpoint(tmp_path / "in")
-    (source / INDEX).unlink()
-    convert(source, tmp_path / "out", to="float16")
-    assert stored_bytes(tmp_path / "out" / "other.safetensors", "a") == lp.encode(values((2,)), "float16").tobytes()
-    (tmp_path / "none").mkdir()
-    with pytest.raises(FileError, match="holds no safetensors file"):
-        convert(tmp_path / "none", tmp_path / "new", to="float16")
-
-
 def test_an_old_folder_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = checkpoint(tmp_path / "in")
     convert(source, tmp_path / "out", to="float16")
@@ -171,7 +161,6 @@ P = "model.layers.{}.mlp.up_proj.weight"
 
 
 def model(*left_out: str, index: bool = True) -> Path:
-    """Write a model of three shards into `m`, without some of its files."""
     shards = {name: {P.format(n): np.ones((64, 128), BF16)} for n, name in enumerate((FIRST, SECOND, THIRD))}
     folder = write_model(Path("m"), shards, {"model_type": "llama"})
     for name in (*left_out, *([] if index else [INDEX])):
@@ -212,12 +201,6 @@ def test_an_index_that_names_missing_shards() -> None:
     for command in commands("m")[:2]:
         assert fail(*command) == said
     assert [str(one) for one in check("m")] == [f"error: {said.replace('--part', '`part`')}"]
-
-
-def test_a_whole_folder_needs_no_index() -> None:
-    convert(model(index=False), "out", to="float16")
-    assert sorted(path.name for path in Path("out").iterdir()) == ["config.json", FIRST, SECOND, THIRD]
-    assert [str(one) for one in check("m", part=True)] == [str(one) for one in check("m")]
 
 
 def test_a_shard_that_is_given_alone() -> None:
@@ -282,7 +265,6 @@ def test_a_recipe_describes_the_part_alone() -> None:
 
 
 def split_weight() -> Path:
-    """Write an FP8 weight whose scales are in the second shard."""
     weight, scale = {P.format(0): np.ones((128, 128), F8)}, {f"{P.format(0)}_scale_inv": np.ones((1, 1), np.float32)}
     config = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
     names = [f"model-0000{n}-of-00002.safetensors" for n in (1, 2)]
@@ -369,10 +351,3 @@ def test_which_parts_are_missing(present: str, missing: tuple[list[int], int]) -
         assert part is not None
         wanted = [f"x-0000{one}-of-00003.gguf" for one in missing[0]]
         assert missing_parts([part], names) == (wanted, missing[1])
-
-
-def test_a_name_that_claims_many_parts() -> None:
-    """Its siblings are not listed to be counted."""
-    write_tensors(Path("x-00001-of-999999.safetensors"), {"w": np.ones(4, np.float32)})
-    with pytest.raises(FileError, match=r"x-00003-of-999999.safetensors, x-00004-.* and 999995 more are missing"):
-        inspect("x-00001-of-999999.safetensors")

@@ -275,7 +275,6 @@ UNREAD = ("Q8_1", "Q8_K", "IQ2_XXS", "IQ2_XS", "IQ3_XXS", "IQ1_S", "IQ3_S", "IQ2
 
 
 def blocks(kind: str, rows: int, fill: int = 1) -> tuple[Any, np.ndarray]:
-    """Return rows of 256 elements."""
     size, nbytes = gguf.GGML_QUANT_SIZES[Type[kind]]
     return Type[kind], np.full((rows, 256 // size * nbytes), fill, np.uint8)
 

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import everything, leftovers, stored_bytes, values
+from support.checkpoint_files import at_call, everything, leftovers, raising, stored_bytes, values
 from support.command_line import call
 from support.containers import SOURCES, contents
-from support.optional import optional
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files import atomic_output
 from lowprec.checkpoints.files.atomic_output import Staging
 from lowprec.checkpoints.files.errors import FileError
-
-onnx: Any = optional("onnx")
-numpy_helper: Any = optional("onnx:numpy_helper")
 
 
 def states(kind: str, source: Path, folder: Path, *formats: str) -> list[Any]:
@@ -42,26 +37,13 @@ def places(kind: str, folder: Path) -> tuple[Path, Path]:
     return SOURCES[kind][0](folder / "x"), folder / "y" / SOURCES[kind][1]
 
 
-def once(monkeypatch: pytest.MonkeyPatch, home: Any, name: str, action: Callable[[], object], number: int = 1) -> None:
-    """Have an action carried out before the call of that number of a function, and never again."""
-    original, calls = getattr(home, name), [0]
-
-    def call(*arguments: Any, **options: Any) -> Any:
-        calls[0] += 1
-        if calls[0] == number:
-            action()
-        return original(*arguments, **options)
-
-    monkeypatch.setattr(home, name, call)
-
-
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_target_that_appears_meanwhile_is_not_replaced(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, target = places(kind, tmp_path)
     first, _ = states(kind, source, tmp_path / "alone", "int8", "float16")
-    once(monkeypatch, Staging, "seal", lambda: convert(source, target, to="int8", raw=True), 1)
+    at_call(monkeypatch, Staging, "seal", lambda: convert(source, target, to="int8", raw=True))
     with pytest.raises(FileError, match="was written by another process meanwhile"):
         convert(source, target, to="float16")
     assert contents(kind, target) == first
@@ -77,7 +59,7 @@ def test_two_that_overwrite(kind: str, old: bool, tmp_path: Path, monkeypatch: p
     _, last = states(kind, source, tmp_path / "alone", "int8", "float16")
     if old:
         convert(source, target, to="bfloat16")
-    once(monkeypatch, Staging, "seal", lambda: convert(source, target, to="int8", raw=True, overwrite=True), 1)
+    at_call(monkeypatch, Staging, "seal", lambda: convert(source, target, to="int8", raw=True, overwrite=True))
     convert(source, target, to="float16", overwrite=True)
     assert contents(kind, target) == last
     assert len(everything(tmp_path / "y")) == len(everything(tmp_path / "alone" / "float16"))
@@ -105,7 +87,7 @@ def test_one_between_the_renames_of_another(
         except FileError as error:
             said.append(str(error))
 
-    once(monkeypatch, *STEPS[step], other, number)
+    at_call(monkeypatch, *STEPS[step], other, number)
     try:
         convert(source, target, to="float16", overwrite=overwrite)
     except FileError as error:
@@ -130,7 +112,7 @@ def test_the_names_of_data_are_those_of_one_run(tmp_path: Path) -> None:
 def test_cast_does_not_replace_what_appears_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save(tmp_path / "x.npy", values((9,)))
     path = tmp_path / "y.npy"
-    once(monkeypatch, Staging, "seal", lambda: path.write_bytes(b"mine"))
+    at_call(monkeypatch, Staging, "seal", lambda: path.write_bytes(b"mine"))
     assert call("cast", str(tmp_path / "x.npy"), str(path), "--to", "int8")[0] == 1
     assert path.read_bytes() == b"mine"
     assert leftovers(tmp_path) == []
@@ -150,7 +132,7 @@ def test_a_folder_of_another_kind_that_appears_meanwhile(tmp_path: Path, monkeyp
         with monkeypatch.context() as patch:
             if not can_exchange:
                 patch.setattr("lowprec.checkpoints.containers.folder._exchange", lambda one, other: False)
-            once(patch, Staging, "seal", appear)
+            at_call(patch, Staging, "seal", appear)
             with pytest.raises(FileError, match="must be a folder with a checkpoint to be replaced by one"):
                 convert(source, target, to="float16", overwrite=True)
         assert everything(target) == {"thesis.txt": b"years"}
@@ -170,7 +152,7 @@ def test_a_folder_in_a_model_s_place(tmp_path: Path, monkeypatch: pytest.MonkeyP
         target.mkdir()
         (target / "thesis.txt").write_text("years")
 
-    once(monkeypatch, Staging, "seal", appear)
+    at_call(monkeypatch, Staging, "seal", appear)
     with pytest.raises(FileError, match="cannot be written; Is a directory"):
         convert(source, target, to="float16", overwrite=True)
     assert everything(target) == {"thesis.txt": b"years"}
@@ -182,13 +164,10 @@ def test_a_folder_in_a_model_s_place(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture(params=["renameat2", "link", "neither"])
 def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    def refuse(*arguments: object) -> None:
-        raise OSError(errno.EPERM, "Operation not permitted")
-
     if request.param != "renameat2":
         monkeypatch.setattr(atomic_output, "_renameat2", lambda one, other, flag: False)
     if request.param == "neither":
-        monkeypatch.setattr(os, "link", refuse)
+        monkeypatch.setattr(os, "link", raising(OSError(errno.EPERM, "Operation not permitted")))
     return str(request.param)
 
 

@@ -64,18 +64,6 @@ def test_it_is_an_os_error_that_names_the_path_once(name: str, tmp_path: Path) -
     assert (type(again), str(again)) == (type(caught.value), text)
 
 
-def test_a_file_in_the_way_is_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What stands in the way of a rename is found while the target is published."""
-    np.savez(tmp_path / "x.npz", w=X)
-
-    def taken(*_: object) -> None:
-        raise FileError(f"{tmp_path / 'y.npz'}: must be a file to be replaced")
-
-    monkeypatch.setattr("lowprec.checkpoints.containers.npz_archive.NpzArchive.publish", staticmethod(taken))
-    with pytest.raises(FileError, match=rf"^{tmp_path / 'y.npz'}: must be a file to be replaced$"):
-        checkpoints.convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float16")
-
-
 @pytest.mark.parametrize("kind", [str, Path, os.fspath, lambda path: _Path(str(path))])
 @pytest.mark.parametrize(
     "spelled", ["float8_e4m3fn", 17, lp.formats["float8_e4m3fn"], lp.formats["float8_e4m3fn"].dtype]

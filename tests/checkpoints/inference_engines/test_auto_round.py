@@ -16,6 +16,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.paths import table
 from support.typed_tensors import Array, Tensors, read_tensors, words, write_model
 
 import lowprec as lp
@@ -58,15 +59,6 @@ def test_a_module_of_16_bits_is_listed() -> None:
     del config["quantization_config"]["extra_config"]["model.layers.0.self_attn.k_proj"]
     Path("in/config.json").write_text(json.dumps(config), encoding="utf-8")
     assert [one for one in lp.checkpoints.check("in") if "k_proj" in one.tensor]
-
-
-def test_the_second_description_is_left_out() -> None:
-    """auto-round writes quantization_config.json as well, which vLLM reads."""
-    shutil.copytree(GOLDEN / "gptq", "in")
-    Path("in/quantization_config.json").write_text('{"quant_method": "auto-round", "bits": 4}', encoding="utf-8")
-    report = convert("in", "out", to="bfloat16")
-    assert not Path("out/quantization_config.json").exists()
-    assert "quantization_config.json: left out" in report.descriptions
 
 
 # --- how names and settings are read ---
@@ -136,30 +128,7 @@ def test_settings_of_single_modules() -> None:
     }  # stored 2 ** bits - 1: zero points of 0
 
 
-def test_group_sizes_of_single_modules() -> None:
-    parts = module(4, 16)
-    parts = {**parts, "scales": np.repeat(np.float16([[-0.5], [2]]), 32, 1), "qzeros": np.repeat(parts["qzeros"], 2, 0)}
-    extra = {P: {"group_size": 8}}
-    convert(write({P: parts}, {"packing_format": "auto_round", "extra_config": extra}), "out", to="float32")
-    expected = np.repeat([[-3.0] * 8 + [12.0] * 8], 32, 0)
-    assert (read_tensors(Path("out"))[P + ".weight"] == expected).all()
-
-
-REFUSED: dict[str, tuple[Config, str]] = {
-    "packing": ({"packing_format": "auto_round:x"}, "must say the packing_format auto, .*; got 'auto_round:x'"),
-    "no text": ({"packing_format": 4}, "must say the packing_format auto, .*; got 4"),
-    "awq of a backend": ({"packing_format": "absent", "backend": "awq"}, "must say the packing_format; its backend"),
-    "AWQ of 8 bits": ({"packing_format": "auto_round:auto_awq", "bits": 8}, "AWQ: config.json must say 4 bits; got 8"),
-    "9 bits": ({"bits": 9}, "must have 2 to 8 bits in config.json; got 9"),
-    "bits as text": ({"bits": "4"}, "must have 2 to 8 bits in config.json; got '4'"),
-    "16 bits": ({"extra_config": {P: {"bits": 16}}}, "must have 2 to 8 bits in config.json; got 16"),
-    "inputs of 8 bits": ({"act_bits": 8}, r"inputs of more than 8 bits in config\.json \(act_bits\); got 8"),
-    "MX integers": ({"data_type": "mx_int"}, "must be of the data_type int in config.json; got 'mx_int'"),
-    "floats": ({"extra_config": {P: {"data_type": "fp"}}}, "must be of the data_type int in config.json; got 'fp'"),
-    "rotation": ({"rotation_config": {"hadamard_type": "x"}}, r"has rotated weights \(rotation_config in config\.json"),
-    "scales of scales": ({"super_bits": 6}, r"has scales of scales \(super_bits in config\.json\), which are not read"),
-    "no expression": ({"extra_config": {"(": {"bits": 8}}}, r"each name in extra_config must be a module or a regular"),
-}  # fmt: skip
+REFUSED: dict[str, tuple[Config, str]] = table(__file__)["refused"]
 
 
 @pytest.mark.parametrize("case", REFUSED)
@@ -235,19 +204,6 @@ def test_integers_with_scales_of_both_signs(kind: str) -> None:
     with lp.checkpoints.open("again") as opened:
         error = np.abs(opened.read(f"{P}.weight", to="float32") - expected).max()
     assert error < np.abs(expected).max() / 100
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -np.nan])
-def test_scales_that_are_no_numbers(value: float) -> None:
-    source = write({P: module(scale=value)}, {"packing_format": "auto_round"})
-    with pytest.raises(FileError, match=r"scales': has a scale that is NaN or infinite$"):
-        convert(source, "out", to="bfloat16")
-    assert any("among 32 scales" in text for text in errors(source))
-
-
-def test_a_negative_scale_that_is_far_too_large() -> None:
-    source = write({P: module(scale=-60000)}, {"packing_format": "auto_round"})
-    assert [text for text in errors(source) if "makes values of up to 9e+05" in text]
 
 
 FLOATS = {

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from support.typed_tensors import BF16, TARGETS, Array, Tensors, read_tensors, rounded, words, write_model
 
-import lowprec as lp
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
 
@@ -127,30 +126,6 @@ def test_gptq(inputs: int, outputs: int, size: int, bits: int, act_order: bool, 
 def test_several_strips_and_blocks_of_words(make: Any) -> None:
     """More codes than are unpacked, and more values than are rounded, at once."""
     check(make(1024, 1032, 128), "float16")
-
-
-@pytest.mark.parametrize("make", [awq, gptq])
-def test_opened_and_in_recipes(make: Any) -> None:
-    tensors, config, values = make(128, 64, 32)
-    source = write(tensors, config)
-    with lp.checkpoints.open(source) as opened:
-        assert opened[P + "weight"].tobytes() == rounded(values, "bfloat16")
-        some = opened.read(P + "weight", rows=slice(5, 23), to="float32")
-        assert (some.shape, some.tobytes()) == ((18, 128), values[5:23].tobytes())
-    assert not [one for one in lp.checkpoints.check(source) if one.misread]
-    convert(source, "plain", to="bfloat16")
-    for name in ("in", "plain"):
-        convert(name, name + "-fp8", recipe="fp8-dynamic")
-    assert {name: one.tobytes() for name, one in read_tensors(Path("in-fp8")).items()} == {
-        name: one.tobytes() for name, one in read_tensors(Path("plain-fp8")).items()
-    }
-
-
-@pytest.mark.parametrize("make", [awq, gptq])
-def test_other_targets_are_refused(make: Any) -> None:
-    tensors, config, _ = make(64, 32, 32)
-    with pytest.raises(FileError, match="qweight"):
-        convert(write(tensors, config), "out", to="float8_e4m3fn")
 
 
 FAULTS = {

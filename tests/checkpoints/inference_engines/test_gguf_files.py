@@ -10,12 +10,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.checkpoint_files import leftovers, save
-from support.command_line import run
 from support.gguf_files import BFLOAT16, Type, entry, number, raw_file, read, text, values_of, write
 from support.optional import optional
 
 import lowprec as lp
-from lowprec.checkpoints import convert, inspect
+from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.schemes.ggml_blocks import BLOCK_TYPES
 
@@ -93,13 +92,6 @@ def test_keys_keep_their_bytes_and_places(tmp_path: Path) -> None:
     assert content == head + bytes(-len(head) % 32) + bytes(2 * 34) + bytes(-2 * 34 % 32)
 
 
-def test_a_later_file_of_a_split_model_says_nothing_of_its_type(tmp_path: Path) -> None:
-    keys = [text(b"split.no") + struct.pack("<IH", 2, 1)]
-    convert(raw_file(tmp_path / "a.gguf", keys, [entry("w.weight", (32, 2))], 256), tmp_path / "b.gguf", recipe="q8_0")
-    assert keys[0] in (tmp_path / "b.gguf").read_bytes()
-    assert read(tmp_path / "b.gguf")[0].keys() == {"GGUF.version", "GGUF.tensor_count", "GGUF.kv_count", "split.no"}
-
-
 @pytest.mark.parametrize("alignment", [8, 32, 256])
 def test_the_alignment_is_kept(alignment: int, tmp_path: Path) -> None:
     source = write(tmp_path / "a.gguf", MODEL, alignment)
@@ -160,14 +152,6 @@ def tame(blocks: Array, name: str) -> None:
         blocks[:, place] = 0x38 if name != "MXFP4" else 120
 
 
-def test_plain_files_become_safetensors(model: Path, tmp_path: Path) -> None:
-    convert(model, tmp_path / "b.safetensors", to="float16")
-    made = load_file(tmp_path / "b.safetensors")
-    assert {name: x.shape for name, x in made.items()} == {name: x.shape for name, x in MODEL.items()}
-    assert np.array_equal(made["blk.0.attn_q.weight"], MODEL["blk.0.attn_q.weight"].astype(np.float16))
-    assert np.array_equal(made["blk.0.ids"], MODEL["blk.0.ids"])
-
-
 @pytest.mark.parametrize(("first", "second"), [("q8_0", "q4_0"), ("q4_0", "q8_0"), ("mxfp4", "bf16"), ("bf16", "q8_0")])
 def test_quantized_files_are_quantized_again(first: str, second: str, model: Path, tmp_path: Path) -> None:
     """In one pass, from the values of the blocks; the report says so."""
@@ -225,19 +209,6 @@ def test_losses_are_those_of_the_values(tmp_path: Path) -> None:
     assert q4_0.total.sqnr_db == pytest.approx(10 * np.log10(np.square(x, dtype=np.float64).sum() / noise))
 
 
-def test_inspect_and_check_name_the_types(model: Path, tmp_path: Path) -> None:
-    convert(model, tmp_path / "q.gguf", recipe="mxfp4")
-    listed = {one.name: (one.format, one.shape, one.nbytes) for one in inspect(tmp_path / "q.gguf", stats=True)}
-    assert listed["blk.0.ffn_up_exps.weight"] == ("MXFP4", (4, 3, 64), 4 * 3 * 2 * 17)
-    assert listed["blk.0.attn_norm.weight"] == ("float32", (64,), 256)
-    assert listed["blk.0.ids"][0] == "int32"
-    first = run("inspect", str(tmp_path / "q.gguf")).splitlines()[0]
-    kept, elements = 4 * (64 + 64 + 4 * 64 + 64 * 40) + 20, 6 * 64 + 64 * 64 + 4 * 3 * 64 + 6 * 96
-    sizes = [f"{n / 1024:.1f} KiB" for n in (kept + elements // 32 * 17, kept + elements * 2)]
-    assert first.endswith(f": float32 and GGUF MXFP4, 1 layer: {sizes[0]}; to bfloat16 {sizes[1]}")
-    assert [str(one) for one in lp.checkpoints.check(tmp_path / "q.gguf")] == ["note: GGUF MXFP4: 4 weights"]
-
-
 def test_refusals(model: Path, tmp_path: Path) -> None:
     """One line each, and nothing is written."""
     other = save(tmp_path / "x.safetensors")
@@ -266,12 +237,3 @@ def test_refusals(model: Path, tmp_path: Path) -> None:
         assert len(str(caught.value).splitlines()) == 1
         assert leftovers(tmp_path) == []
         assert sorted(path.name for path in tmp_path.iterdir()) == before
-
-
-def test_an_empty_file(tmp_path: Path) -> None:
-    source = raw_file(tmp_path / "a.gguf", [], [], 0)
-    assert inspect(source) == []
-    scalar = raw_file(tmp_path / "s.gguf", [], [entry("s", ()), entry("none", (0, 4), offset=32)], 32)
-    assert [(one.name, one.shape, one.nbytes) for one in inspect(scalar)] == [("s", (), 4), ("none", (4, 0), 0)]
-    convert(scalar, tmp_path / "s.safetensors", to="float16")
-    assert load_file(tmp_path / "s.safetensors")["none"].shape == (4, 0)

@@ -1,26 +1,30 @@
-"""Recipes write the bytes of llm-compressor, which are dequantized to compressed-tensors' bits; what they keep."""
+"""Recipes write the bytes of llm-compressor and ModelOpt 0.47.0, and are dequantized to their bits; what they keep."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 from support.checkpoint_files import configuration, leftovers, read_json
 from support.golden import GOLDEN, PRESETS, digest, tensors_of
 from support.safetensors_writer import save_file
 from support.tiny_models import INDEX, llama, llama_config, write_folder
+from support.typed_tensors import BF16
 
 import lowprec as lp
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.inference_engines.modelopt import fp8_scale, nvfp4_scale, quantize
 from lowprec.checkpoints.recipes import RECIPES as ALL_RECIPES
 from lowprec.checkpoints.recipes import Recipe
+from lowprec.checkpoints.schemes.scale_grid import Grid
+from lowprec.checkpoints.schemes.scheme import GlobalScale, Packing, Scheme
+from lowprec.spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT16, FLOAT32, Format
 
-BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 P = "model.layers.0.mlp.down_proj"
 
 
@@ -59,7 +63,7 @@ def test_dequantized_to_the_bits_of_compressed_tensors(preset: str, tmp_path: Pa
     assert configuration(tmp_path / "out") == llama_config()
     with lp.checkpoints.open(GOLDEN / preset) as checkpoint:
         assert {name: digest(x.tobytes()) for name, x in checkpoint.items()} == DIGESTS[preset]
-        assert {x.dtype for x in checkpoint.values()} == {BFLOAT16}
+        assert {x.dtype for x in checkpoint.values()} == {BF16}
     (finding,) = lp.checkpoints.check(GOLDEN / preset)
     assert (finding.kind, finding.misread, finding.text.endswith(": 7 weights")) == ("layout", False, True)
 
@@ -69,10 +73,10 @@ def test_groups_of_32(model: Path, tmp_path: Path) -> None:
     convert(model, tmp_path / "out", recipe="w4a16-g32")
     dtype, shape, content = tensors_of(tmp_path / "out")[f"{P}.weight_scale"]
     weight = llama()[f"{P}.weight"].astype(np.float32).reshape(128, 8, 32)
-    scale = (np.abs(weight).max(axis=2) / np.float32(7.5)).astype(BFLOAT16)
+    scale = (np.abs(weight).max(axis=2) / np.float32(7.5)).astype(BF16)
     scale[scale == 0] = 2.0**-7
     assert (dtype, shape, content) == ("BF16", (128, 8), scale.tobytes())
-    quotient = (weight / scale.astype(np.float32)[:, :, np.newaxis]).astype(BFLOAT16).astype(np.float32)
+    quotient = (weight / scale.astype(np.float32)[:, :, np.newaxis]).astype(BF16).astype(np.float32)
     codes = np.rint(np.clip(quotient, -8, 7)).astype(np.int64).reshape(128, 32, 8) + 8
     words = (codes << (4 * np.arange(8))).sum(axis=2).astype(np.uint32)
     assert tensors_of(tmp_path / "out")[f"{P}.weight_packed"] == ("I32", (128, 32), words.tobytes())
@@ -101,7 +105,7 @@ def test_what_is_kept(tmp_path: Path) -> None:
         "model.layers.0.odd.weight": (4, 100), "model.embed_tokens.weight": (8, 128), "lm_head.weight": (8, 128),
         "model.layers.0.mlp.experts.0.w2.weight": (4, 128),
     }  # fmt: skip
-    tensors = {name: np.ones(shape, np.float32).astype(BFLOAT16) for name, shape in names.items()}
+    tensors = {name: np.ones(shape, np.float32).astype(BF16) for name, shape in names.items()}
     folder = write_folder(tmp_path / "in", tensors, {"model_type": "x"}, shards=1)
     report = convert(folder, tmp_path / "out", recipe="w4a16", keep="*.w2")
     assert [one.name for one in report.tensors if one.action == "converted"] == [
@@ -120,7 +124,7 @@ def test_patterns_of_names(tmp_path: Path) -> None:
     """Globs and regular expressions, of tensors and modules; `also` adds what engines keep, if its shape allows it."""
     names = ("model.layers.0.a", "model.layers.0.mlp.gate", "model.layers.1.a", "lm_head", "model.embed_tokens")
     shapes = dict.fromkeys(names, (4, 128)) | {"lm_head": (4, 100)}
-    tensors = {f"{name}.weight": np.ones(shape, np.float32).astype(BFLOAT16) for name, shape in shapes.items()}
+    tensors = {f"{name}.weight": np.ones(shape, np.float32).astype(BF16) for name, shape in shapes.items()}
     folder = write_folder(tmp_path / "in", tensors, {"model_type": "x"}, shards=1)
 
     def converted(**options: Any) -> set[str]:
@@ -151,25 +155,6 @@ def test_a_remark_on_modules_that_engines_fuse(model: Path, tmp_path: Path) -> N
     assert report.remarks == []
 
 
-def test_refusals(model: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    config = {**llama_config(), "quantization_config": {"quant_method": "x"}}
-    unknown = write_folder(tmp_path / "unknown", llama(), config)
-    for source, options, text in (
-        (unknown, {"recipe": "int8"}, "is quantized already, in a way that is not known"),
-        (model, {"recipe": "int8", "keep": "nothing*"}, "has no tensor or module that `keep` 'nothing.'"),
-        (model, {"recipe": "int8", "keep": "*"}, "has no weight that the recipe int8 quantizes"),
-    ):
-        with pytest.raises(FileError, match=text):
-            convert(source, out, **options)
-        assert not out.exists()
-    (model / "config.json").unlink()
-    with pytest.raises(FileError, match=r"llama: has no config\.json, which must say"):
-        convert(model, out, recipe="int8")
-    assert not out.exists()
-    assert not leftovers(tmp_path)
-
-
 def of_one_weight(folder: Path, recipe: Recipe, weight: np.ndarray) -> tuple[Path, str]:
     """Write a model of one weight that a recipe takes; return its name as well."""
     name = "model.layers.0.mlp.experts.gate_up_proj" if weight.ndim == 3 else f"{P}.weight"
@@ -187,7 +172,7 @@ OF_FOLDERS = [
 @pytest.mark.parametrize("number", [np.nan, -np.inf])
 @pytest.mark.parametrize(("recipe", "shape"), OF_FOLDERS, ids=lambda one: getattr(one, "name", str(one)))
 def test_numbers_without_a_scale(recipe: Recipe, shape: tuple[int, ...], number: float, tmp_path: Path) -> None:
-    weight = np.ones(shape, BFLOAT16)
+    weight = np.ones(shape, BF16)
     weight.reshape(-1)[-1] = number
     source, name = of_one_weight(tmp_path / "in", recipe, weight)
     with pytest.raises(FileError, match=f"'{name}': has a NaN or an infinity"):
@@ -199,9 +184,109 @@ def test_numbers_without_a_scale(recipe: Recipe, shape: tuple[int, ...], number:
 @pytest.mark.parametrize(("recipe", "shape"), OF_FOLDERS, ids=lambda one: getattr(one, "name", str(one)))
 def test_a_weight_of_zeros(recipe: Recipe, shape: tuple[int, ...], tmp_path: Path) -> None:
     """It stays zeros. ModelOpt 0.47 and comfy-kitchen make NaN of it; llm-compressor's second scale of NVFP4 is 1."""
-    source, name = of_one_weight(tmp_path / "in", recipe, np.zeros(shape, BFLOAT16))
+    source, name = of_one_weight(tmp_path / "in", recipe, np.zeros(shape, BF16))
     convert(source, tmp_path / "out", recipe=recipe.name)
     convert(tmp_path / "out", tmp_path / "back", to="bfloat16")
-    assert tensors_of(tmp_path / "back")[name] == ("BF16", shape, np.zeros(shape, BFLOAT16).tobytes())
+    assert tensors_of(tmp_path / "back")[name] == ("BF16", shape, np.zeros(shape, BF16).tobytes())
     if recipe.name == "nvfp4a16":
         assert tensors_of(tmp_path / "out")[f"{P}.weight_global_scale"][2] == np.float32(1).tobytes()
+
+
+FOLDERS = {"modelopt-fp8": "FP8", "modelopt-fp8-dynamic": "FP8_ROWS", "modelopt-nvfp4": "NVFP4"}
+OF_MODELOPT: dict[str, Any] = json.loads((GOLDEN / "modelopt" / "digests.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("recipe", "folder"), FOLDERS.items())
+def test_the_bytes_of_modelopt(recipe: str, folder: str, model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    report = convert(model, out, recipe=recipe, verify=True)
+    golden, found = tensors_of(GOLDEN / "modelopt" / folder), tensors_of(out)
+    if recipe == "modelopt-fp8":  # ModelOpt has a scale of the input from calibration, or none
+        added = {name: found.pop(name) for name in list(found) if name.endswith(".input_scale")}
+        assert set(added.values()) == {("F32", (), np.float32(1).tobytes())}
+        assert len(added) == 7
+    assert found == golden
+    config, expected = read_json(out / "config.json"), read_json(GOLDEN / "modelopt" / folder / "config.json")
+    assert json.dumps(config["quantization_config"]) == json.dumps(expected["quantization_config"])
+    ours, theirs = (one / "hf_quant_config.json" for one in (out, GOLDEN / "modelopt" / folder))
+    assert ours.read_text(encoding="utf-8").strip() == theirs.read_text(encoding="utf-8").strip()
+    assert read_json(out / INDEX)["weight_map"].keys() == tensors_of(out).keys()
+    assert {one.name for one in report.tensors if one.action == "converted"} == {
+        name for name in llama() if name.endswith("_proj.weight")
+    }
+
+
+def test_nvfp4_is_dequantized_to_the_bits_of_modelopt(model: Path, tmp_path: Path) -> None:
+    """But for the sign of zeros, which ModelOpt does not decode."""
+    convert(model, tmp_path / "out", recipe="modelopt-nvfp4")
+    convert(tmp_path / "out", tmp_path / "back", to="bfloat16")
+    found = tensors_of(tmp_path / "back")
+    for name, expected in OF_MODELOPT["NVFP4"].items():
+        codes = np.frombuffer(found[name][2], "<u2")
+        unsigned = np.where(codes == 0x8000, 0, codes).astype("<u2")
+        assert hashlib.sha256(unsigned.tobytes()).hexdigest()[:16] == expected
+
+
+NVFP4 = Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E4M3FN, Grid(1, 16), GlobalScale.FACTOR)
+TENSOR = Scheme(FLOAT8_E4M3FN, Packing.NONE, FLOAT32, Grid(0, 0))
+ROWS = Scheme(FLOAT8_E4M3FN, Packing.NONE, FLOAT32, Grid(1, 0))
+FORMATS = {"bfloat16": BFLOAT16, "float16": FLOAT16, "float32": FLOAT32}
+CASES = [(name, part) for name in FORMATS for part in ("0", "1")]
+
+
+def edges(name: str, part: str) -> tuple[np.ndarray, Format, dict[str, bytes], float]:
+    """Return a weight as codes, its format, what ModelOpt makes of it, and its largest magnitude."""
+    fmt, prefix = FORMATS[name], f"{name}.{part}."
+    stored = tensors_of(GOLDEN / "modelopt", "edges.safetensors")
+    _, shape, content = stored[prefix + "x"]
+    x = np.frombuffer(content, fmt.code_dtype).reshape(shape)
+    largest = float(np.abs(x.view(fmt.dtype).astype(np.float64)).max())
+    made = {key.removeprefix(prefix): one for key, (_, _, one) in stored.items() if key.startswith(prefix)}
+    return x, fmt, made, largest
+
+
+@pytest.mark.parametrize(("name", "part"), CASES)
+@pytest.mark.parametrize(
+    ("kind", "scheme", "scale_of"), [("nvfp4", NVFP4, nvfp4_scale), ("fp8", TENSOR, fp8_scale), ("rows", ROWS, None)]
+)
+def test_the_bytes_of_hard_weights(kind: str, scheme: Scheme, scale_of: Any, name: str, part: str) -> None:
+    """NVFP4, FP8 with a scale to a tensor, and to a row."""
+    x, fmt, expected, largest = edges(name, part)
+    shared = None if scale_of is None else scale_of(largest, fmt)
+    scales, codes = quantize(x, fmt, scheme, shared)
+    assert codes.tobytes() == expected[f"{kind}.codes"]
+    assert codes.shape == (len(x), x.shape[1] // (2 if kind == "nvfp4" else 1))
+    if kind == "fp8":
+        assert shared.tobytes() == expected["fp8.scale"]
+        assert scales.tobytes() == expected["fp8.scale"] * len(x)
+    else:
+        assert scales.tobytes() == expected[f"{kind}.scales"]
+        assert shared is None or shared.tobytes() == expected["nvfp4.second"]
+    assert kind == "nvfp4" or scales.shape == (len(x), 1)
+
+
+@pytest.mark.parametrize("largest", [1.5, 6.0, 12.0])
+def test_negative_zero_is_zero_at_any_factor(largest: float) -> None:
+    """A factor is `largest` / 6, below 1, 1 and above: codes are 0 for -0, 7 for 6 factors and F for minus 6."""
+    row = np.array([[-0.0, largest, -largest, -0.0] * 4], np.float32)
+    scales, codes = quantize(row.view(np.uint32), FLOAT32, NVFP4, np.float32(largest / 2688))
+    assert scales.tolist() == [[0x7E]]
+    assert codes.tolist() == [[0x70, 0x0F] * 4]
+
+
+@pytest.mark.parametrize("fmt", FORMATS.values(), ids=FORMATS)
+@pytest.mark.parametrize(
+    ("scheme", "scale_of", "second", "scale"),
+    [(NVFP4, nvfp4_scale, 1 / 448, 0x38), (TENSOR, fp8_scale, 1.0, 0x3F800000), (ROWS, None, None, 0x3F800000)],
+    ids=["nvfp4", "tensor", "rows"],
+)
+def test_a_weight_of_zeros_has_finite_scales(
+    fmt: Format, scheme: Scheme, scale_of: Any, second: float | None, scale: int
+) -> None:
+    """ModelOpt's export writes scales of 0 and NaN, and codes that are NaN or 6, but for a scale to a row."""
+    x = np.zeros((2, 32), fmt.code_dtype)
+    shared = None if scale_of is None else scale_of(0.0, fmt)
+    assert shared is None or shared == np.float32(second)
+    scales, codes = quantize(x, fmt, scheme, shared)
+    assert set(scales.reshape(-1).tolist()) == {scale}
+    assert not codes.any()

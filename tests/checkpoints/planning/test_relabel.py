@@ -11,7 +11,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.checkpoint_files import leftovers, read_json
-from support.command_line import run
 from support.golden import GOLDEN, tensors_of
 from support.scaled_weights import ONE, P, Q, codes, fp8, nvfp4, write_model
 from support.typed_tensors import F8, read_tensors, write_tensors
@@ -203,19 +202,6 @@ def test_a_list_of_modules_that_is_none(ignore: Any, tmp_path: Path) -> None:
     source = write_model(tmp_path / "x", nvfp4("modelopt"), ignore=ignore)
     with pytest.raises(FileError, match=r"config\.json: ignore must be a list of names of modules; got"):
         convert(source, tmp_path / "y", layout="compressed-tensors")
-
-
-def test_the_command_and_a_dry_run(tmp_path: Path) -> None:
-    dry = convert(MODELOPT, tmp_path / "out", layout="compressed-tensors", dry_run=True)
-    assert not (tmp_path / "out").exists()
-    text = run("convert", str(MODELOPT), str(tmp_path / "out"), "--layout", "compressed-tensors", "--progress", "none")
-    assert "written as weight_packed" in text
-    assert dry.remarks
-    assert all(one in text for one in dry.remarks)
-    assert tensors_of(tmp_path / "out").keys() == tensors_of(COMPRESSED).keys()
-    for options in (["modelopt", "--to", "bfloat16"], ["modelopt", "--recipe", "int8"], ["awq"]):
-        with pytest.raises(SystemExit, match="2"):
-            run("convert", str(MODELOPT), str(tmp_path / "b"), "--layout", *options)
 
 
 BLOCK = {

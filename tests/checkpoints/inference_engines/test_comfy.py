@@ -1,4 +1,4 @@
-"""Which tensors the recipes for ComfyUI quantize, by the names that diffusion models give them; folders; faults."""
+"""Recipes for ComfyUI: comfy-kitchen's bytes and values, hard numbers; which tensors they quantize; folders, faults."""
 
 from __future__ import annotations
 
@@ -10,60 +10,139 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import everything, parse
+from support.checkpoint_files import everything, leftovers, parse
 from support.command_line import fail, run
-from support.typed_tensors import FP4, Array, Tensors, read_tensors, write_tensors
+from support.golden import GOLDEN, digest, tensors_of
+from support.paths import table
+from support.typed_tensors import BF16, F8, FP4, Array, Tensors, read_tensors, write_tensors
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.container import FileRegion, StoredTensor
 from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.inference_engines.comfy_ui import FP8_TOOL, MXFP8_TOOL, NVFP4_TOOL, SCHEMES
 from lowprec.checkpoints.recipes import find_recipe
-from lowprec.spec.formats import BFLOAT16
+from lowprec.checkpoints.schemes.dequantize import Parameters, dequantize
+from lowprec.checkpoints.schemes.packing import from_blocked, tiled_shape, to_blocked
+from lowprec.checkpoints.schemes.scheme import Tool
+from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32, Format
+
+FOLDER = GOLDEN / "comfy"
+DIGESTS: dict[str, Any] = json.loads((FOLDER / "digests.json").read_text(encoding="utf-8"))
+RECIPES = ("comfy-fp8", "comfy-mxfp8", "comfy-nvfp4")
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
-BF16 = np.dtype(ml_dtypes.bfloat16)
-RECIPES = ("comfy-fp8", "comfy-mxfp8", "comfy-nvfp4")
 
-QUANTIZED = (
-    "double_blocks.0.img_attn.qkv", "double_blocks.18.txt_mlp.2", "double_blocks.0.img_mod.lin",  # Flux
-    "single_blocks.37.linear1", "single_blocks.0.modulation.lin",
-    "model.diffusion_model.joint_blocks.3.x_block.attn.qkv",  # SD3
-    "blocks.0.self_attn.q", "blocks.39.cross_attn.k_img", "blocks.0.ffn.0", "vace_blocks.0.ffn.2",  # Wan
-    "transformer_blocks.0.attn.to_out.0", "transformer_blocks.59.img_mlp.net.0.proj",
-    "transformer_blocks.7.img_mod.1", "transformer_blocks.0.attn2.to_k", "transformer_blocks.27.ff.net.2",
-    "transformer_blocks.0.audio_attn1.to_v",  # LTX
-    "layers.0.attention.qkv", "layers.29.feed_forward.w1",  # Z-Image
-    "model.diffusion_model.input_blocks.4.1.transformer_blocks.0.attn1.to_q",  # SDXL
-    "double_blocks.19.img_mlp.fc1", "single_blocks.0.linear2",  # Hunyuan
-)  # fmt: skip
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_bytes_of_comfy_kitchen(recipe: str, tmp_path: Path) -> None:
+    report = convert(FOLDER / "source.safetensors", tmp_path / "x.safetensors", recipe=recipe, verify=True)
+    golden = tensors_of(FOLDER, f"{recipe}.safetensors")
+    assert tensors_of(tmp_path) == golden
+    assert {one.name for one in report.tensors if one.action == "converted"} == DIGESTS[recipe].keys()
+    assert report.remarks == []
+    assert report.total.bytes_after == sum(len(content) for _, _, content in golden.values())
+    assert leftovers(tmp_path) == []
 
-KEPT = {
-    "not in a numbered block": (
-        "proj_out", "head.head", "noise_refiner.0.attention.qkv", "double_stream_modulation_img.lin", "x_embedder",
-        "time_projection.1", "text_embedding.2", "caption_projection", "img_in", "time_in.in_layer",
-        "final_layer.linear", "final_layer.adaLN_modulation.1", "cap_embedder.1",
-    ),
-    "a norm": ("transformer_blocks.0.norm1.linear", "blocks.0.self_attn.norm_q"),
-    "an embedding": (
-        "txt_in.individual_token_refiner.blocks.0.self_attn_qkv", "input_blocks.1.0.emb_layers.1",
-        "time_text_embed.blocks.0.linear",
-    ),
-    "modulation by the time step (adaLN)": (
-        "layers.0.adaLN_modulation.0", "joint_blocks.0.context_block.adaLN_modulation.1",
-        "blocks.2.adaln_modulation_mlp.1",
-    ),
-    "a gate": ("transformer_blocks.0.attn1.to_gate_logits", "double_stream_blocks.0.block.ff_i.gate"),
-    "conditioning": (
-        "distilled_guidance_layer.layers.0.in_layer", "llm_adapter.blocks.0.mlp.0", "nerf_blocks.0.param_generator",
-        "video_embeddings_connector.transformer_1d_blocks.0.attn1.to_q", "face_adapter.fuser_blocks.0.linear1_kv",
-    ),
-    "part of a text encoder or an autoencoder": (
-        "text_encoders.t5xxl.transformer.encoder.block.0.layer.0.SelfAttention.q", "vae.decoder.blocks.0.attn.q",
-        "conditioner.embedders.0.transformer.text_model.encoder.layers.0.self_attn.q_proj",
-        "first_stage_model.decoder.blocks.0.attn.q", "cond_stage_model.model.layers.0.self_attn.q_proj",
-    ),
-}  # fmt: skip
+
+@pytest.mark.parametrize("file", [*RECIPES, "padded"])
+def test_dequantized_to_the_values_of_comfy_kitchen(file: str, tmp_path: Path) -> None:
+    """Products are rounded to float32; a narrower type is rounded to once.
+
+    comfy-kitchen's eager back end, for bfloat16, rounds FP8's scales and NVFP4's products of scales to bfloat16 before
+    it multiplies; its Triton kernels do not.
+    """
+    convert(FOLDER / f"{file}.safetensors", tmp_path / "wide.safetensors", to="float32")
+    wide = tensors_of(tmp_path)
+    assert {name: digest(wide[name][2]) for name in DIGESTS[file]} == DIGESTS[file]
+    assert not any(name.endswith(("comfy_quant", "weight_scale", "weight_scale_2")) for name in wide)
+    (tmp_path / "wide.safetensors").unlink()
+    convert(FOLDER / f"{file}.safetensors", tmp_path / "x.safetensors", to="bfloat16")
+    for name, (dtype, shape, content) in tensors_of(tmp_path).items():
+        if name in DIGESTS[file]:
+            rounded = np.frombuffer(wide[name][2], np.float32).astype(ml_dtypes.bfloat16)
+            assert (dtype, shape, content) == ("BF16", wide[name][1], rounded.tobytes())
+
+
+TOOLS = {"float8_e4m3fn": FP8_TOOL, "mxfp8": MXFP8_TOOL, "nvfp4": NVFP4_TOOL}
+
+
+def position(row: int, column: int, columns: int) -> int:
+    """Return where cuBLAS has the scale of a row and a column: its page on block scaling factors."""
+    tiles = -(-columns // 4)
+    tile = row // 128 * tiles + column // 4
+    return tile * 512 + row % 32 * 16 + row % 128 // 32 * 4 + column % 4
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (16, 2), (128, 4), (130, 3), (300, 9)])
+def test_tiles(rows: int, columns: int) -> None:
+    scales = np.random.default_rng(rows).integers(1, 256, (rows, columns)).astype(np.uint8)
+    expected = np.zeros(np.prod(tiled_shape(rows, columns)), np.uint8)
+    for row in range(rows):
+        for column in range(columns):
+            expected[position(row, column, columns)] = scales[row, column]
+    tiles = to_blocked(scales)
+    assert tiles.shape == (-(-rows // 128) * 128, -(-columns // 4) * 4)
+    assert (tiles.reshape(-1) == expected).all()
+    assert (from_blocked(expected, rows, columns) == scales).all()
+
+
+def quantized(name: str, x: Array, fmt: Format) -> tuple[Array, Array, Array, np.float32 | None]:
+    """Return scales, bytes of codes, values read back, and the scale of the whole tensor."""
+    tool: Tool = TOOLS[name]
+    largest = float(np.abs(x.astype(np.float64)).max())
+    second = None if tool.second_scale is None else tool.second_scale(largest, fmt)
+    scales, codes = tool.quantize(x.view(fmt.code_dtype), fmt, SCHEMES[name], second)
+    back = np.empty(x.shape, np.float32)
+    return scales, codes, dequantize(SCHEMES[name], codes, Parameters(scales, None, second), back), second
+
+
+@pytest.mark.parametrize("name", ["mxfp8", "nvfp4"])
+def test_blocks_of_zeros_have_no_sign_and_other_zeros_do(name: str) -> None:
+    x = np.full((1, 64), -0.0, np.float32)
+    x[0, 32] = 1
+    _, codes, _, _ = quantized(name, x, FLOAT32)
+    half, negative_zero = codes.shape[1] // 2, {"mxfp8": 0x80, "nvfp4": 0x88}[name]
+    assert not codes[0, :half].any()
+    assert codes[0, half + 1] == negative_zero
+
+
+@pytest.mark.parametrize(
+    ("power", "ulps", "exponent"),
+    [(-100, 39, 27), (-100, 40, 28), (-20, 9, 107), (-20, 10, 108), (0, 0, 127), (0, 1, 128), (5, 2, 132), (5, 3, 133)],
+)
+def test_a_scale_of_mxfp8_follows_from_a_logarithm_in_float32(power: int, ulps: int, exponent: int) -> None:
+    """Magnitudes a little beyond 448 times a power of two have the smaller scale: as comfy-kitchen 0.2.40 computes."""
+    x = np.zeros((1, 32), np.float32)
+    x[0, 0] = (np.float32(448 * 2.0**power).view(np.uint32) + np.uint32(ulps)).view(np.float32)
+    scales, codes, _, _ = quantized("mxfp8", x, FLOAT32)
+    assert scales[0, 0] == exponent
+    assert codes[0, 0] == (0x7E if exponent == 127 + power else 0x76)
+
+
+def test_tiny_blocks_of_mxfp8_have_the_smallest_normal_scale() -> None:
+    """comfy-kitchen takes exponent code 0 for a factor of 0, and makes infinities of what it divides by it."""
+    x = np.zeros((1, 32), np.float32)
+    x[0, :3] = 2.0**-126, -(2.0**-125), 2.0**-119
+    scales, codes, back, _ = quantized("mxfp8", x, FLOAT32)
+    assert scales[0, 0] == 1
+    assert (back == x).all()
+    assert not codes[0, 3:].any()
+
+
+def test_small_weights_in_float16() -> None:
+    """The reciprocal of the scale would be beyond float16; ComfyUI takes that of 65504."""
+    x = np.linspace(-0.004, 0.004, 64).astype(np.float16).reshape(2, 32)
+    _, _, back, second = quantized("float8_e4m3fn", x, FLOAT16)
+    assert second == np.float32(1) / np.float32(65504)
+    np.testing.assert_allclose(back, x.astype(np.float32), rtol=2**-4, atol=2**-9 * float(second))
+    _, _, back, second = quantized("nvfp4", (x / 100).astype(np.float16), FLOAT16)
+    assert second == np.abs(x / 100).astype(np.float16).max().astype(np.float32) / np.float32(2688)
+    assert float(np.abs(back).max()) == pytest.approx(4e-5, rel=0.1)
+
+
+TABLE = table(__file__)
+QUANTIZED = [module for modules in TABLE["quantized"].values() for module in modules]
+KEPT: dict[str, list[str]] = TABLE["kept"]
 
 
 def why(recipe: str, name: str, shape: tuple[int, ...] = (32, 32)) -> str:
@@ -144,7 +223,6 @@ def test_names_may_be_kept() -> None:
     )
 
 
-F8 = np.dtype(ml_dtypes.float8_e4m3fn)
 P = "blocks.0.ffn."
 METADATA = "_quantization_metadata"
 
@@ -223,27 +301,6 @@ def test_scales_of_another_type(make: Callable[[], Tensors], of: Any) -> None:
     write({**make(), "weight_scale": scale.view(of) if of is np.uint8 else scale.astype(of)})
     convert("x.safetensors", "y.safetensors", to="float32")
     assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(make)).all()
-
-
-@pytest.mark.parametrize("shape", [(), (2,), (2, 1, 1)])
-def test_experts(shape: tuple[int, ...]) -> None:
-    codes = np.stack([fp8()["weight"], fp8()["weight"][::-1]])
-    scales = np.array([0.25, 3][: max(1, np.prod(shape, dtype=int))], np.float32).reshape(shape)
-    fields = {"format": "float8_e4m3fn", "num_experts": 2}
-    write({"weight": codes, "weight_scale": scales, "comfy_quant": description(fields)})
-    convert("x.safetensors", "y.safetensors", to="float32")
-    expected = codes.astype(np.float32) * (scales.reshape(-1, 1, 1) if shape else scales)
-    assert (read_tensors(Path("y.safetensors"))[P + "weight"] == expected).all()
-
-
-def test_a_file_of_several_formats() -> None:
-    modules = {"a.0.": fp8, "a.1.": nvfp4, "b.": int8}
-    tensors = {module + name: one for module, make in modules.items() for name, one in make().items()}
-    write_tensors(Path("x.safetensors"), {**tensors, "norm.weight": np.ones(3, np.float32)})
-    convert("x.safetensors", "y.safetensors", to="float32")
-    result = read_tensors(Path("y.safetensors"))
-    assert result.keys() == {"norm.weight", "a.0.bias", *[module + "weight" for module in modules]}
-    assert all((result[module + "weight"] == values(make)).all() for module, make in modules.items())
 
 
 FAULTS: dict[str, tuple[Callable[[], Tensors], dict[str, Any], str]] = {
