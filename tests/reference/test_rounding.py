@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 import pytest
 from support.custom_formats import BY_NAME, float_format, p3109
@@ -195,31 +194,6 @@ def test_nearest_even_alone_is_cast(name: str) -> None:
     assert [encode(value, fmt, overflow="ovf_inf") for value in x] == off
 
 
-# ---- arguments
-@pytest.mark.parametrize(("options", "message"), [
-    ({"rounding": "up"}, "`rounding` must be one of nearest_even, .*; got 'up'"),
-    ({"overflow": "inf"}, "`overflow` must be one of sat_finite"), ({"nan": "quiet"}, "`nan` must be one of signed"),
-    ({"rounding": "to_odd", "saturate": False}, "its default, .* got False: `overflow` 'ovf_inf' means the same$"),
-    ({"nan": "zero", "opset": 24}, "`opset` must be 28, its default, where `nan` is given"),
-    ({"rounding": "to_odd", "random": 3}, "`random` must be None unless `rounding` is stochastic; got 3"),
-    ({"random": 3}, "`random` must be None unless"),
-    ({"rounding": "stochastic"}, "`random` must be an integer from 0 to 2\\*\\*16 - 1 where `rounding` is stoch"),
-    ({"rounding": "stochastic", "random": 16, "random_bits": 4}, "`random` must be an integer from 0 to 2\\*\\*4"),
-    ({"rounding": "stochastic", "random": 1, "random_bits": 33}, "`random_bits` must be an integer from 1 to 32"),
-    ({"random_bits": 0}, "`random_bits` must be an integer from 1 to 32"),
-])  # fmt: skip
-def test_what_is_refused(options: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        reference.encode(1, "float8_e4m3fn", **options)
-    with pytest.raises(ValueError, match=message):
-        reference.cast(1, "float16", "float8_e4m3fn", **options)
-
-
-def test_integers_take_no_rounding() -> None:
-    with pytest.raises(ValueError, match="`fmt` must be a float format where `rounding` is given; got int8"):
-        reference.encode(1, "int8", rounding="to_odd")
-
-
 # ---- by names
 @pytest.mark.parametrize("mode", ROUNDINGS)
 @pytest.mark.parametrize("overflow", [None, "sat_finite", "ovf_inf"])
@@ -233,22 +207,6 @@ def test_names_stand_for_the_rules(mode: str, overflow: str | None) -> None:
             expected = encode_rounded(value, as_format(fmt), rules, random)
             assert reference.encode_rounded(value, fmt, mode, **named) == expected
             assert reference.decide_rounded(value, fmt, mode, **named)[0] == expected
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [((1, "float8_e4m3fn", "to_od"), {}, "`rounding` must be one of nearest_even, "),
-     ((1, "e4m3", "to_odd"), {}, "`fmt` must be a format; got 'e4m3'"),
-     ((1, "int8", "to_odd"), {}, "`fmt` must be a float format where `rounding` is given; got int8"),
-     ((1, "float16", "to_odd", 3), {}, "`random` must be None unless `rounding` is stochastic; got 3"),
-     ((1, "float16", "stochastic"), {}, r"`random` must be an integer from 0 to 2\*\*16 - 1 where `rounding` is"),
-     (("x", "float16", "to_odd"), {}, "`value` must be a decimal"),
-     ((1, "float16", rule("to_odd")), {"nan": "signed"}, "`nan` must be None where `rounding` is all of the rules")],
-)  # fmt: skip
-def test_names_that_are_none(arguments: tuple[Any, ...], options: dict[str, Any], message: str) -> None:
-    for function in (reference.encode_rounded, reference.decide_rounded):
-        with pytest.raises(ValueError, match=f"^{message}"):
-            function(*arguments, **options)
 
 
 OUTWARD = ("nearest_even", "nearest_away", "nearest_zero", "away_from_zero")

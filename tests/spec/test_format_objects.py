@@ -43,47 +43,6 @@ def test_valid_fields() -> None:
         assert Format(*(getattr(known, field) for field in E5M2)) is known
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"exponent_bits": 0}, "`exponent_bits` must be 1 to 11 for a float .without exponent .* integer.; got 0"),
-    ({"onnx_name": None}, "`onnx_enum` must be None, as `onnx_name` is; got 1001"),
-    ({"since": None}, "`since` must be a number, as there is an `onnx_name`; got None"),
-    ({"exponent_bits": 12}, "`exponent_bits` must be 1 to 11 for a float .*; got 12"),
-    ({"mantissa_bits": -1}, "`mantissa_bits` must be 0 to 52 for a float; got -1"),
-    ({"mantissa_bits": 53}, "`mantissa_bits` must be 0 to 52 for a float; got 53"),
-    ({"mantissa_bits": 0}, "`nan` must be a rule without mantissa where there is none; got <NaNRule.IEEE"),
-    ({"signed": False, "nan": NaNRule.NEGATIVE_ZERO}, "`nan` must be a rule without -0 where there is no sign"),
-    ({"has_zero": False}, "`has_zero` must be True for a float with a sign or a mantissa; got False"),
-    ({"signed": False, "has_zero": False, "nan": NaNRule.ALL_ONES},
-     "`has_zero` must be True for a float with a sign or a mantissa; got False"),
-    ({"exponent_bits": 1, "mantissa_bits": 0, "nan": NaNRule.NONE},
-     "`has_inf` must be such that a finite value that is not zero is left; got True"),
-    ({"exponent_bits": 1, "mantissa_bits": 0, "nan": NaNRule.ALL_ONES, "has_inf": False},
-     "`nan` must be such that a finite value that is not zero is left; got <NaNRule.ALL_ONES"),
-    ({"exponent_bits": 1, "mantissa_bits": 0, "signed": False, "nan": NaNRule.NONE, "has_inf": False},
-     "`exponent_bits` must be such that a code has 2 bits or more; got 1"),
-    ({"bias": 1100}, "`bias` must be such that float64 holds every value; got 1100"),
-    ({"bias": -1100}, "`bias` must be such that float64 holds every value; got -1100"),
-    ({"exponent_bits": True}, "`exponent_bits` must be of type int; got True"),
-    ({"mantissa_bits": 2.0}, "`mantissa_bits` must be of type int; got 2.0"),
-    ({"bias": np.int64(15)}, r"`bias` must be of type int; got np.int64\(15\)"),
-    ({"signed": 1}, "`signed` must be of type bool; got 1"),
-    ({"has_inf": None}, "`has_inf` must be of type bool; got None"),
-    ({"nan": "ieee"}, "`nan` must be of type NaNRule; got 'ieee'"),
-    ({"kind": "float"}, "`kind` must be of type Kind; got 'float'"), ({"name": ""}, "`name` must be a name; got ''"),
-    ({"name": 5}, "`name` must be of type str; got 5"),
-    ({"torch_name": 5}, "`torch_name` must be of type str or NoneType; got 5"),
-    ({"onnx_enum": -1}, "`onnx_enum` must be 0 or more; got -1"),
-    ({"since": 0}, "`since` must be an opset, 1 or more; got 0"),
-    ({"kind": Kind.INT, "mantissa_bits": 5}, "`mantissa_bits` must be such that an integer has .* bits; got 5"),
-    ({"kind": Kind.INT}, "`kind` must be float for a format with an exponent, .*; got <Kind.INT"),
-    ({"kind": Kind.BOOL}, "`kind` must be float unless its fields are"),
-    ({"kind": Kind.STRING, "has_zero": False}, "`has_zero` must be True for a format that is no float; got False"),
-])  # fmt: skip
-def test_fields_that_are_no_format(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}"):
-        Format(**{**E5M2, **changes})
-
-
 # ---- what no loop converts
 def _row(**changes: Any) -> Format:
     return Format(**{**E5M2, "name": "floatx", **changes})

@@ -302,12 +302,3 @@ def test_they_are_neighbours_of_53_bits() -> None:
 
 def is_normal(number: float) -> bool:
     return bool(number >= np.finfo(np.float64).tiny)
-
-
-def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match="`fmt` must be a float format; got int8"):
-        overflow_edge("int8")
-    with pytest.raises(ValueError, match="`rounding` must be one without random numbers; got 'stochastic'"):
-        overflow_edges("float16", rounding="stochastic")
-    with pytest.raises(ValueError, match="`rounding` must be one of nearest_even, "):
-        overflow_edge("float16", rounding="up")

@@ -155,19 +155,6 @@ def test_messages_about_huge_integers_are_short(digits: int, sign: int) -> None:
         assert len(str(caught.value)) < 520
 
 
-@pytest.mark.parametrize("packed", ["no", None, 2, -1, 1.0, [], np.array([1, 0]), "True"])
-def test_packed_is_true_or_false(packed: Any) -> None:
-    codes = np.zeros(1, np.uint8)
-    for call in (
-        lambda: lp.encode(X, "int4", packed=packed),
-        lambda: lp.decode(codes, "int4", packed=packed, shape=2),
-        lambda: lp.quantize_linear(X, 1.0, output_dtype="int4", packed=packed),
-        lambda: lp.dequantize_linear(codes, 1.0, source="int4", packed=packed, shape=2),
-    ):
-        with pytest.raises(ValueError, match=r"^`packed` must be True or False; got "):
-            call()
-
-
 def test_what_counts_as_true_and_as_an_integer() -> None:
     pairs = ((True, False), (1, 0), (np.True_, np.False_), (np.int8(1), np.uint64(0)), (np.array(1), np.array(0)))
     for yes, no in pairs:

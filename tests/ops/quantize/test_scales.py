@@ -218,32 +218,3 @@ def test_nothing_finite() -> None:
     assert lp.minmax_scale(np.array([-3e38, 3e38], np.float32), "uint8")[0] == np.finfo(np.float32).max
     assert lp.absmax_scale(np.array([1e-45], np.float32), "int8") == np.float32(1e-45)
     assert lp.absmax_scale(np.array([1e300]), "int8", scale_format="float16") == 65504
-
-
-@pytest.mark.parametrize(("options", "message"), [
-    ({"to": "uint8"}, r"`to` must be a signed format .* got uint8 \(`minmax_scale`"),
-    ({"to": "float8_e8m0fnu"}, "`to` must be a signed format"), ({"to": "bool"}, "`to` must be a signed format"),
-    ({"axis": 2}, "`axis` must be an axis of `x`, from -2 to 1"), ({"axis": True}, "`axis` must be an axis"),
-    ({"axis": (0, 0), "block_size": (1, 1)}, "`axis` must be two different axes"),
-    ({"axis": (0, 1)}, "`block_size` must be two positive integers"),
-    ({"axis": (0, 1), "block_size": (0, 4)}, "`block_size` must be positive"),
-    ({"axis": 0, "block_size": -1}, "`block_size` must be an integer from 0 up"),
-    ({"block_size": 32}, "`axis` must be given with a `block_size`"),
-    ({"scale_format": "float64"}, "`scale_format` must be a float of 16 or 32 bits"),
-    ({"scale_format": "int8"}, "`scale_format` must be a float of 16 or 32 bits"),
-    ({"scale_rule": "floor"}, "`scale_rule` must be None where `scale_format` is float32"),
-    ({"scale_rule": "up", "scale_format": "float8_e8m0fnu"}, "`scale_rule` must be one of floor, ceil, rceil"),
-])  # fmt: skip
-def test_refusals(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        lp.absmax_scale(np.zeros((2, 3), np.float32), options.pop("to", "int8"), **options)
-
-
-def test_refused_arrays_and_targets() -> None:
-    with pytest.raises(TypeError, match="`x` must be an array"):
-        lp.absmax_scale([1.0], "int8")
-    with pytest.raises(TypeError, match="`x` must hold"):
-        lp.absmax_scale(np.zeros(2, complex), "int8")
-    for to in ("float8_e4m3fn", "int32", "bool"):
-        with pytest.raises(ValueError, match="`to` must be an integer of 2 to 16 bits"):
-            lp.minmax_scale(np.zeros(2, np.float32), to)
