@@ -116,31 +116,6 @@ def test_decimals_become_integers_exactly(target: Format) -> None:
     check(texts, target)
 
 
-DIGITS = st.text("0123456789", min_size=1, max_size=40)
-DECIMALS = st.builds(
-    lambda sign, whole, fraction, power: f"{sign}{whole}.{fraction}{power}",
-    st.sampled_from(["", "+", "-"]), DIGITS, DIGITS | st.just(""),
-    st.just("") | st.builds("{}{}".format, st.sampled_from(["e", "E+", "e-", "E-0"]), st.integers(0, 400)),
-)  # fmt: skip
-
-
-@settings(max_examples=150, deadline=None)
-@given(texts=st.lists(DECIMALS, min_size=1, max_size=8), target=st.sampled_from(NUMERIC))
-def test_any_decimal(texts: list[str], target: Format) -> None:
-    check(texts, target)
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    data=st.data(), target=st.sampled_from(FLOATS), step=st.sampled_from([-1, 0, 1]), places=st.integers(1, 1200),
-    half=st.booleans(),
-)  # fmt: skip
-def test_any_edge(data: st.DataObject, target: Format, step: int, places: int, half: bool) -> None:
-    code = data.draw(st.integers(0, reference.finite_count(target) - 1))
-    edge = (magnitude_of(code, target) + magnitude_of(code + half, target)) / 2
-    check(spellings(abs(edge + Fraction(step, 10**places))), target)
-
-
 @pytest.mark.parametrize(
     ("text", "target", "code"),
     [  # typed from IEEE 754 and the Cast page
