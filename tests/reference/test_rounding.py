@@ -10,7 +10,7 @@ from support.custom_formats import BY_NAME, float_format, p3109
 
 from lowprec import reference
 from lowprec.reference.exact_cast import cast, decide_rounded, decode, encode, encode_rounded, lots_for_upper, place_of
-from lowprec.reference.values import Value, finite_count, magnitude_of, signed_code
+from lowprec.reference.values import Value, finite_count, magnitude_of
 from lowprec.spec.formats import FLOAT16, FORMATS, Format, NaNRule, as_format
 from lowprec.spec.rounding_modes import ROUNDINGS, Rounding
 
@@ -119,59 +119,6 @@ def landmarks(fmt: Format) -> list[Fraction]:
     highs = [magnitude_of(code + 1, fmt) for code in codes]
     found = [low + (high - low) * part for low, high in zip(lows, highs, strict=True) for part in parts]
     return sorted({*found, magnitude_of(0, fmt) / 3, magnitude_of(count, fmt) * 5})
-
-
-def value_or_end(code: int, fmt: Format) -> Fraction:
-    value = decode(code, fmt)
-    end = 2 * magnitude_of(finite_count(fmt), fmt)
-    return (-end if value.negative else end) if value.special == "inf" else value.number
-
-
-@pytest.mark.one_in(7)
-@pytest.mark.parametrize("fmt", LAWFUL, **BY_NAME)
-@pytest.mark.parametrize("mode", [*DETERMINISTIC, *STOCHASTIC])
-def test_values_are_fixed_points_and_roundings_monotonic(fmt: Format, mode: str) -> None:
-    bits = 4 if mode in STOCHASTIC else 0
-    for random in (0, 11, 15) if bits else (None,):
-        for code in range(1 << fmt.bits):
-            value = decode(code, fmt)
-            if not value.special:
-                assert encode_rounded(value, fmt, rule(mode, "ovf_inf", bits=bits), random) == code
-        for overflow in ("sat_finite", "sat_propagate", "ovf_inf" if fmt.has_inf and fmt.signed else "sat_finite"):
-            marks = landmarks(fmt)
-            numbers = [-mark for mark in reversed(marks)] * (fmt != E8) + marks
-            found = [
-                value_or_end(encode_rounded(x, fmt, rule(mode, overflow, bits=bits), random), fmt) for x in numbers
-            ]
-            assert found == sorted(found)
-
-
-@pytest.mark.parametrize("fmt", [fmt for fmt in LAWFUL if fmt.signed], **BY_NAME)
-@pytest.mark.parametrize("overflow", ["sat_finite", "sat_propagate", "ovf_inf"])
-def test_directed_roundings_are_dual(fmt: Format, overflow: str) -> None:
-    other = {"toward_positive": "toward_negative", "toward_negative": "toward_positive"}
-    for mode in DETERMINISTIC:
-        for mark in (*landmarks(fmt), "inf"):
-            x = Value.of(mark)
-            here = decode(encode_rounded(x, fmt, rule(mode, overflow)), fmt)
-            there = encode_rounded(Value(x.magnitude, True, x.special), fmt, rule(other.get(mode, mode), overflow))
-            negated = decode(there, fmt)
-            assert (negated.magnitude, negated.special) == (here.magnitude, here.special)
-            has_sign = here.magnitude or here.special == "inf" or fmt.nan is not NaNRule.NEGATIVE_ZERO
-            assert not has_sign or (here.negative, negated.negative) == (False, True)
-
-
-@pytest.mark.parametrize("fmt", [fmt for fmt in LAWFUL if fmt.has_zero], **BY_NAME)
-def test_what_never_becomes_zero(fmt: Format) -> None:
-    tiny = magnitude_of(1, fmt) / 2**50
-    for mode in ("to_odd", "away_from_zero", "toward_positive"):
-        assert encode_rounded(tiny, fmt, rule(mode)) == 1
-    if fmt.signed:
-        for mode in ("to_odd", "away_from_zero", "toward_negative"):
-            assert encode_rounded(-tiny, fmt, rule(mode)) == signed_code(1, True, fmt)
-    zeros = {encode_rounded(-tiny, fmt, rule(mode)) for mode in ("toward_zero", "toward_positive", "nearest_even")}
-    minus_zero = {1 << (fmt.bits - 1)} if fmt.signed and fmt.nan is not NaNRule.NEGATIVE_ZERO else {0}
-    assert zeros == minus_zero == {encode_rounded(-0.0, fmt, rule("to_odd"))}
 
 
 @pytest.mark.parametrize("fmt", [*LAWFUL, FORMATS["float64"], FORMATS["bfloat16"]], **BY_NAME)
