@@ -32,13 +32,19 @@ def made(library: str, name: str, **attributes: Any) -> Any:
     (made("pyarrow", "Array", to_numpy=None), "pyarrow.core.Array: pass `.to_numpy()`"),
     ("float16", "str: the array comes first"), (lp.formats["int8"], "lowprec.Format: the array comes first"),
     (np.float32, "type: the array comes first"), (np.dtype("f4"), "numpy.dtypes.Float32DType: the array comes first"),
-    (None, "NoneType"), ({}, "dict"),
+    (None, "NoneType"), ({}, "dict"), (1, "int: pass `np.asarray(...)` of it"), (memoryview(b"1"), "memoryview"),
 ], ids=lambda one: one if isinstance(one, str) else "x")  # fmt: skip
 def test_what_makes_an_array_of_it(x: Any, advice: str) -> None:
-    for call in (lambda: lp.cast(x, "float16"), lambda: lp.absmax_scale(x, "int8"), lambda: lp.to_numpy(x)):
+    for name, call in (
+        ("x", lambda: lp.cast(x, "float16")), ("x", lambda: lp.absmax_scale(x, "int8")), ("x", lambda: lp.to_numpy(x)),
+        ("x", lambda: lp.encode(x, "float16")), ("codes", lambda: lp.decode(x, "float16")),
+        ("x", lambda: lp.pack(x, "int4")), ("packed", lambda: lp.unpack(x, "int4", (1,))),
+        ("x", lambda: lp.quantize_linear(x, 2.0, output_dtype="uint8")), ("x", lambda: lp.dequantize_linear(x, 2.0)),
+        ("x", lambda: lp.dynamic_quantize_linear(x)),
+    ):  # fmt: skip
         with pytest.raises(TypeError) as raised:
             call()
-        assert str(raised.value) == f"`x` {WANTED}{advice}"
+        assert str(raised.value) == f"`{name}` {WANTED}{advice}"
     with pytest.raises(TypeError) as raised:
         lp.checkpoints.save("x.npz", {"w": x})
     assert str(raised.value) == f"`arrays['w']` {WANTED}{advice.removesuffix(': the array comes first')}"

@@ -8,9 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import array_api_strict as strict
 import ml_dtypes
 import numpy as np
 import pytest
+from support.custom_formats import E5M2
 
 import lowprec as lp
 from lowprec import checkpoints, loss, reference, teaching
@@ -20,12 +22,7 @@ from lowprec.spec.formats import Format, Kind, NaNRule
 X = np.linspace(-3, 3, 64, dtype=np.float32).reshape(4, 16)
 READ_ONLY = np.zeros(X.shape, np.uint8)
 READ_ONLY.flags.writeable = False
-
-E5M2 = {
-    "name": "e5m2", "onnx_name": "E5M2", "onnx_enum": 1001, "kind": Kind.FLOAT, "exponent_bits": 5, "mantissa_bits": 2,
-    "bias": 15, "signed": True, "has_inf": True, "nan": NaNRule.IEEE, "has_zero": True, "torch_name": None, "since": 28,
-    "reference": "this test",
-}  # fmt: skip
+ROW, ZERO = np.linspace(0.5, 2, 16, dtype=np.float32), np.arange(-8, 8, dtype=np.int8)
 
 TEXT = Path(__file__).with_name("wrong_calls.txt").read_text(encoding="utf-8")
 CALLS = re.findall(r"^([^ #\n].*)\n    (\w+): (.+(?:\n    .+)*)", TEXT, re.MULTILINE)
@@ -41,6 +38,11 @@ class _Names(dict[str, Any]):
         if name in ("torch", "t"):
             torch = pytest.importorskip("torch")
             return torch if name == "torch" else torch.from_numpy(X.copy())
+        if name == "traced":
+            make_fx = pytest.importorskip("torch.fx.experimental.proxy_tensor").make_fx
+            return lambda call: make_fx(call, tracing_mode="fake")(self["t"])
+        if name == "batched":
+            return lambda call: self["torch"].vmap(call)(self["torch"].ones(3, 4))
         if name == "jnp":
             return pytest.importorskip("jax").numpy
         if name == "on":
@@ -51,12 +53,33 @@ class _Names(dict[str, Any]):
 
 NAMES = _Names(
     lp=lp, ck=checkpoints, lo=loss, re=reference, te=teaching, np=np, ml_dtypes=ml_dtypes, x=X, ro=READ_ONLY,
-    s=lp.absmax_scale(X, "int8", axis=0), q=lp.quantize(X, "int8"), ones=partial(np.ones, dtype=np.float32),
-    c=np.ones((2, 6), np.int8), Format=Format, Kind=Kind, NaNRule=NaNRule, e5m2=E5M2,
+    r=ROW, z=ZERO, s=lp.absmax_scale(X, "int8", axis=0), q=lp.quantize(X, "int8"), c=np.ones((2, 6), np.int8),
+    ones=partial(np.ones, dtype=np.float32), zeros=np.zeros, strided=np.lib.stride_tricks.as_strided,
+    strict=strict, Format=Format, Kind=Kind, NaNRule=NaNRule, e5m2=E5M2,
 )  # fmt: skip
 INNER = re.compile(r"array_api_compat|lowprec\.(?!formats\b|quantize\b|Quantized\b|torch_ops\b)")
 COMMAND = re.compile(r"hf download \S+ --local-dir \S+")
 """The one command that a message gives: it is not ours."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _right_calls() -> None:
+    """Make calls that are right, to which some that must be refused are next: none is taken for one of them."""
+    zeros, integers = np.zeros(16, lp.formats["float8_e4m3fn"].dtype), X.astype(np.int32)
+    for _ in range(2):
+        lp.quantize_linear(X, ROW, ZERO, axis=1)
+        lp.quantize_linear(X, ROW, ZERO, output_dtype="int8", axis=1)
+        lp.quantize_linear(X, ROW, zeros, axis=1)
+        lp.quantize_linear(X, 0.5, 3, output_dtype="int8")
+        lp.quantize_linear(integers, 2, output_dtype="int8", scale_format="int32")
+        lp.quantize_linear(X, 0.5, 0, output_dtype="float8_e4m3fn")
+        lp.dequantize_linear(X.astype(np.int8), ROW, ZERO, axis=1)
+        lp.dequantize_linear(integers, 0.5, 0)
+        lp.absmax_scale(X, "int8", axis=1)
+        lp.nvfp4_quantize(X, global_scale=0.5), lp.nvfp4_quantize(X, global_scale=np.float32([1]))
+        for blocks in (lp.mx_quantize, lp.nvfp4_quantize):
+            blocks(X), blocks(X, rounding="stochastic", seed=3, offset=5)
+        lp.cast(X, 1)  # the number of float32, and equal to True
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +104,7 @@ def test_wrong_call(call: str, error: str, start: str, files: Path, monkeypatch:
     before = sorted((one.name, one.read_bytes()) for one in files.iterdir())
     for _ in range(2):  # the second call finds whatever the first one left in a cache
         with pytest.raises(getattr(builtins, error, FileError)) as raised:
-            eval(call, {}, NAMES)
+            eval(call, dict(NAMES), NAMES)
         message = str(raised.value.args[0])
         assert re.match(pattern, message), message
     assert len(message.split("\n")) == 1

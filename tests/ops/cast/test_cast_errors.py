@@ -18,20 +18,6 @@ torch: Any = optional("torch")
 X = np.zeros((2, 3), np.float32)
 
 
-@pytest.mark.parametrize(("x", "came"), [
-    ([1.0], "list"), (1.0, "float"), (1, "int"), (True, "bool"), (1j, "complex"), (None, "NoneType"), ("1", "str"),
-    (b"1", "bytes"), (memoryview(b"1"), "memoryview"), (np.ma.array([1.0]), "MaskedArray"), (np, "module"),
-    (np.float32, "type"),
-])  # fmt: skip
-def test_not_an_array(x: Any, came: str) -> None:
-    for call in (
-        lambda: lp.cast(x, "float16"), lambda: lp.encode(x, "float16"), lambda: lp.decode(x, "float16"),
-        lambda: lp.pack(x, "int4"), lambda: lp.unpack(x, "int4", (1,)),
-    ):  # fmt: skip
-        with pytest.raises(TypeError, match=rf"`(x|codes|packed)` must be an array .*; got .*{came}"):
-            call()
-
-
 @pytest.mark.parametrize("x", [
     np.array(["a"]), np.array([1j]), np.array([None]), np.zeros(2, "m8[s]"), np.zeros(2, "f4,i4"),
     np.zeros(2, "V1"), np.array([b"a"]), strict.asarray([1j]), np.zeros(2, np.longdouble),
