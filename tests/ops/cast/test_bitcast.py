@@ -5,7 +5,6 @@ from __future__ import annotations
 import types
 from typing import Any
 
-import array_api_strict as strict
 import numpy as np
 import pytest
 from support.optional import Missing, optional
@@ -58,33 +57,6 @@ def test_torch(source: lp.Format, target: lp.Format) -> None:
     assert got.shape == x.shape
     assert got.data_ptr() == x.data_ptr()
     assert lp.bitcast(got, source, source=target).view(torch.uint8).tolist() == codes.tolist()
-
-
-@pytest.mark.parametrize(("source", "target", "numbers", "expected"), [
-    ("int4", "uint4", [-8, -1, 0, 7], [8, 15, 0, 7]), ("uint4", "int4", [8, 15, 0, 7], [-8, -1, 0, 7]),
-    ("int2", "uint2", [-2, -1, 1], [2, 3, 1]), ("int4", "float4_e2m1fn", [-8, -1, 7], [8, 15, 7]),
-    ("float4_e2m1fn", "int4", [8, 15, 7], [-8, -1, 7]),
-])  # fmt: skip
-@pytest.mark.parametrize("library", [torch, strict], ids=["torch", "strict"])
-def test_narrow_integers_are_values_in_other_libraries(
-    library: Any, source: str, target: str, numbers: list[int], expected: list[int]
-) -> None:
-    x = library.asarray(numbers, dtype=library.int8 if min(numbers) < 0 else library.uint8)
-    got = lp.bitcast(x, target, source=source)
-    assert got.dtype == lp.storage_dtype(target, library)
-    assert np.asarray(got).tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("source", "target"), [("float32", "uint32"), ("uint32", "float32"), ("float64", "int64"), ("int16", "float16"),
-                           ("uint8", "bool"), ("complex64", "float64"), ("int8", "float8_e4m3fn")],
-)  # fmt: skip
-def test_strict(source: str, target: str) -> None:
-    codes = _codes(lp.formats[source]) & 1 if target == "bool" else _codes(lp.formats[source])
-    x = strict.asarray(codes.view(lp.formats[source].dtype))
-    got = lp.bitcast(x, target)
-    assert got.dtype == lp.storage_dtype(target, strict)
-    assert _bytes(got, lp.formats[target]) == codes.tobytes()
 
 
 class Viewed:
