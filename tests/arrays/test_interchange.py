@@ -161,19 +161,6 @@ def test_bits_above_a_narrow_code_are_cleared() -> None:
     assert lp.to_numpy(values, "int4").view(np.uint8).tolist() == [1, 15, 8]
 
 
-@pytest.mark.parametrize("function", ["to_numpy", "to_torch"])
-def test_refused(function: str) -> None:
-    call = getattr(lp, function)
-    with pytest.raises(TypeError, match="`x` must be an array"):
-        call([1, 2])
-    with pytest.raises(TypeError, match="`x` must hold bools, integers, real floats; got dtype complex64"):
-        call(np.zeros(2, np.complex64))
-    with pytest.raises(ValueError, match=r"`source` must be a format; got 'fp8'"):
-        call(np.zeros(2, np.uint8), "fp8")
-    with pytest.raises(ValueError, match="must hold codes of `source` bfloat16 in bfloat16 or uint16; got dtype uint8"):
-        call(np.zeros(2, np.uint8), "bfloat16")
-
-
 def test_traced_arrays_hold_nothing() -> None:
     jax = pytest.importorskip("jax")
     with pytest.raises(TypeError, match="`x` must hold something; got a JAX array that is being traced"):

@@ -149,21 +149,10 @@ def test_what_a_known_call_does_not_take(known: list[bool]) -> None:
         assert np.array_equal(lp.absmax_scale(other, "int8", axis=1), scale)
         assert contents(lp.nvfp4_quantize(other, axis=0)) == contents((codes, scales, factor))
         assert known == [False, False]
-    for wrong in (True, 1.0, np.float64(1)):
-        with pytest.raises(ValueError, match="`axis` must be"):
-            lp.absmax_scale(x, "int8", axis=wrong)
     assert np.array_equal(lp.absmax_scale(x, "int8", axis=np.int64(1)), scale)
     assert lp.absmax_scale(x, "int8", axis=[1]).shape == (8,)
     for number in (0.5, np.float32(0.5), np.float16(0.5), np.float64(0.5), np.asarray(0.5, np.float32)):
         assert contents(lp.nvfp4_quantize(x, global_scale=number)) == contents(lp.nvfp4_quantize(x, global_scale=0.5))
-    for wrong in (0.0, -1.0, 1e39, float("nan"), 10**400, 1e-60):
-        lp.nvfp4_quantize(x, global_scale=0.5)
-        with pytest.raises(ValueError, match="`global_scale` must be a positive finite float32"):
-            lp.nvfp4_quantize(x, global_scale=wrong)
-    for array in (np.float32([0]), np.float32([np.inf])):
-        lp.nvfp4_quantize(x, global_scale=np.float32([1]))
-        with pytest.raises(ValueError, match="`global_scale` must be a positive finite float32"):
-            lp.nvfp4_quantize(x, global_scale=array)
 
 
 def test_known_blocks_take_any_seed(known: list[bool]) -> None:
@@ -177,13 +166,6 @@ def test_known_blocks_take_any_seed(known: list[bool]) -> None:
         assert [contents(one(x)) for one in calls] == expected
         assert known == [True] * 4 + [False] * 2
         assert len({repr(one) for one in expected}) == 4
-        for stream in ({}, {"seed": None}, {"seed": -1}, {"seed": 1 << 64}, {"seed": 0.5}, {"seed": 1, "offset": -1}):
-            with pytest.raises((ValueError, TypeError), match=r"`(seed|offset)` must"):
-                call(x, rounding="stochastic", **stream)
-        call(x)
-        for unused in ({"seed": 1}, {"offset": 1}, {"offset": False}):
-            with pytest.raises((ValueError, TypeError), match=r"`(seed|offset|rounding)` must"):
-                call(x, **unused)
 
 
 def test_results_are_the_callers_own() -> None:

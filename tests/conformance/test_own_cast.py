@@ -164,32 +164,3 @@ def test_what_a_function_raises_is_raised() -> None:
 
 def test_it_is_public_and_loaded_late() -> None:
     assert isinstance(lp.compare(lambda x: lp.cast(x, "float16"), "int8", "float16"), Comparison)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "error", "message"),
-    [
-        ((7, "float16", "int8"), {}, TypeError, "`function` must be a function of one array; got 7"),
-        ((lambda x: None, "float16", "int8"), {}, TypeError, "`function` must return an array; got NoneType"),
-        ((lambda x: [1], "float16", "int8"), {}, TypeError, "`function` must return an array; got list"),
-        ((lambda x: x[:3], "float16", "float16"), {}, ValueError,
-         "`function` must return an array of shape (65536,), as it got; got (3,)"),
-        ((lambda x: x, "float16", "bfloat16"), {}, ValueError,
-         "`function` must return bfloat16, its codes in uint16, or wider floats; got dtype float16"),
-        ((lambda x: x, "float16", "int8"), {}, ValueError,
-         "`function` must return int8, its codes in uint8, or wider floats; got dtype float16"),
-        ((lambda x: x, "float17", "int8"), {}, ValueError, "`source` must be"),
-        ((lambda x: x, "string", "int8"), {}, ValueError, "`source` must be a format of numbers"),
-        ((lambda x: x, "float16", "complex64"), {}, ValueError, "`to` must be a format of numbers"),
-        ((lambda x: x, "float16", "tf32"), {}, ValueError,
-         "`to` must be a format of numbers, with a description of up to 16 bits; got tf32"),
-        ((lambda x: x, "float16", "bfloat16"), {"rounding": "stochastic_b"}, ValueError,
-         "`rounding` must be one without random numbers; got stochastic_b"),
-        ((lambda x: x, "float16", "bfloat16"), {"rounding": "sideways"}, ValueError, "`rounding` must be"),
-        ((lambda x: x, "float16", "bfloat16"), {"opset": 3}, ValueError, "`to` must be"),
-    ],
-)  # fmt: skip
-def test_refusals(arguments: Any, options: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error) as raised:
-        lp.compare(*arguments, **options)
-    assert str(raised.value).startswith(message)

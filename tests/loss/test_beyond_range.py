@@ -102,24 +102,3 @@ def test_without_a_sign_zero_is_an_end() -> None:
     assert saturates(np.array([-tiny, -tiny / 2, -tiny * 0.6, 0.0, tiny]), fmt).tolist() == [
         *(True, False, True, False, False)
     ]
-
-
-@pytest.mark.parametrize(
-    ("fmt", "options", "message"),
-    [
-        ("float8_e8m0fnu", {}, "`fmt` must be an integer or a float that has a zero"), ("bool", {}, "`fmt`"),
-        ("uint8", {"symmetric": True}, "`symmetric`"), ("float8_e5m2", {"symmetric": True}, "`symmetric`"),
-        ("float8_e5m2", {"rounding": "up"}, "`rounding`"), ("float8_e5m2", {"rounding": "stochastic"}, "`seed`"),
-        ("float8_e5m2", {"seed": 1}, "`seed`"), ("float8_e5m2", {"precision": "float9"}, "`precision`"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_is_named(fmt: str, options: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        saturates(np.ones(2), fmt, **options)
-    with pytest.raises(TypeError, match="`x`"):
-        saturates([1.0], "float8_e5m2")
-
-
-def test_the_precision_is_a_float() -> None:
-    with pytest.raises(ValueError, match="`precision` must be a float format; got int8"):
-        saturates(np.zeros(2), "int4", precision="int8")

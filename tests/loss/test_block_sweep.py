@@ -88,28 +88,6 @@ def test_stochastic_rounding_is_seeded() -> None:
     assert found[0] == found[1] != found[2]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        ((np.zeros(0, np.float32),), {}, "`x` must have at least one element"),
-        ((np.zeros(3, np.int32),), {}, "`x` must be one of float32"), ((X, "mxfp5"), {}, "mxfp5"),
-        ((X, "float8_e8m0fnu"), {}, "`fmt`"), ((X,), {"scale_rule": "torchao"}, "`scale_rule`"),
-        ((X, "nvfp4"), {"scale_rule": "floor"}, "`scale_rule`"), ((X,), {"block_size": 0}, "`block_size`"),
-        ((X,), {"axis": 2}, "`axis`"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_is_named(arguments, options, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        block_loss(*arguments, **options)
-
-
-def test_a_rule_of_no_format_and_no_array() -> None:
-    with pytest.raises(ValueError, match="`scale_rules` must be None or of floor, ceil"):
-        block_sweep(X, scale_rules=["floor", "flor"])
-    with pytest.raises(TypeError, match="`x` must be an array"):
-        block_loss([1.0, 2.0])
-
-
 def test_arrays_of_other_libraries() -> None:
     assert block_loss(strict.asarray(X), "nvfp4") == block_loss(X, "nvfp4")
     assert block_sweep(strict.asarray(X), block_sizes=[8]) == block_sweep(X, block_sizes=[8])

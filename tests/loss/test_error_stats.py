@@ -121,7 +121,9 @@ def test_one_pass_gives_what_several_do(isa: str, target: str) -> None:
     for source in ("float32", "float16", "bfloat16", "float8_e5m2"):
         for n in (1, 2047, 2048, 10_001):
             held = FORMATS[source]
-            x = lp.encode((rng.standard_normal(n) * 3).astype(np.float32), held)
+            numbers = (rng.standard_normal(n) * 3).astype(np.float32)
+            numbers[7::500], numbers[11::500], numbers[12::500] = np.nan, -np.inf, np.inf
+            x = lp.encode(numbers, held)
             rules = cast_rules(held, to)
             for packed in (False, True)[: 2 if to.bits < 8 else 1]:
                 wanted = lp.encode(x, to, source=held, packed=packed)
@@ -132,23 +134,11 @@ def test_one_pass_gives_what_several_do(isa: str, target: str) -> None:
                 values = lp.decode(x, held)
                 loop, twin = ErrorStats(), ErrorStats()
                 loop.add_counts(n, seen)
-                twin.add(values, back.copy(), np.abs(values - back))
-                for name in ("elements", "low", "high", "flushed", "max_abs_error", "max_rel_error"):
+                with np.errstate(invalid="ignore"):
+                    twin.add(values, back.copy(), np.abs(values - back))
+                for name in ("elements", "nan", "inf", "low", "high", "flushed", "max_abs_error", "max_rel_error"):
                     assert getattr(loop, name) == getattr(twin, name), (name, source, n)
                 assert loop.sqnr_db == pytest.approx(twin.sqnr_db, abs=1e-9, nan_ok=True)
-
-
-def test_one_pass_counts_nan_and_inf_and_leaves_them_out() -> None:
-    x = np.arange(10_000, dtype=np.float32)
-    x[5000], x[5017], x[3] = np.nan, -np.inf, np.inf
-    source, target, out = FORMATS["float32"], FORMATS["float8_e5m2"], np.zeros(x.size, np.uint8)
-    found = ErrorStats()
-    rules = cast_rules(source, target)
-    found.add_counts(x.size, convert_compared(x.view(np.uint32), source, target, rules, False, out))
-    assert np.array_equal(out, lp.encode(x, "float8_e5m2"))
-    assert (found.elements, found.nan, found.inf, found.low, found.high) == (10_000, 1, 2, 0, 9999)
-    assert found.max_abs_error == 1024  # 9216 is half-way between 8192 and 10240
-    assert math.isfinite(found.sqnr_db)
 
 
 def test_the_loop_counts_nan_and_inf_and_leaves_them_out() -> None:
@@ -273,18 +263,6 @@ def test_arrays_in_the_other_byte_order_have_the_same_statistics() -> None:
     assert error_statistics(x, back.astype(">f4")).state() == wanted
 
 
-def test_arguments_that_are_no_such_arrays_are_refused() -> None:
-    x = np.zeros(3, np.float32)
-    for values in (None, "1.0", [1.0, 2.0]):
-        with pytest.raises(TypeError, match="`values` must be a NumPy array"):
-            error_statistics(values, x)
-    with pytest.raises(ValueError, match="`values` must be float32 or float64; got int64"):
-        error_statistics(np.zeros(3, np.int64), x)
-    for back in (np.zeros(3), np.zeros(4, np.float32)):
-        with pytest.raises(ValueError, match="`back` must be of the dtype and the shape of `values`"):
-            error_statistics(x, back)
-
-
 Array = np.ndarray[Any, Any]
 NAMES = ("elements", "nan", "inf", "low", "high", "saturated", "flushed", "max_abs_error", "max_rel_error")
 
@@ -381,6 +359,7 @@ SHAPES = [
     ((2, 64, 9), (2, 2, 9), 1, 32), ((300, 260), (3, 3), (0, 1), (128, 128)), ((9, 200), (3, 7), (0, 1), (4, 32)),
 ]  # fmt: skip
 """Shapes of x and of the scales, axes, block sizes."""
+SCALES = ("float32", "bfloat16", "float16", "float8_e8m0fnu")
 
 
 @pytest.mark.one_in(7)
@@ -390,8 +369,11 @@ def test_every_layout_of_scales(isa: str, target: str) -> None:
     rng = np.random.default_rng(11)
     for number, (shape, scale_shape, axis, block) in enumerate(SHAPES):
         where: dict[str, Any] = {"axis": axis, "block_size": block}
-        scale = np.exp2(rng.uniform(-20, 20, scale_shape)).astype(np.float32)
-        spread = np.repeat(scale, block[0], axis=0)[: shape[0]] if isinstance(block, tuple) else scale
+        held_as = SCALES[number // 4 % 4]
+        exponents = rng.uniform(-20, 20, scale_shape) if held_as == "float32" else rng.integers(-8, 8, scale_shape)
+        wide = np.exp2(exponents).astype(np.float32)
+        scale = wide.astype(FORMATS[held_as].dtype)  # all of them have these values
+        spread = np.repeat(wide, block[0], axis=0)[: shape[0]] if isinstance(block, tuple) else wide
         at, size = (axis[1], block[1]) if isinstance(axis, tuple) and isinstance(block, tuple) else (axis, block)
         factors = broadcast(np.asarray(spread), shape, at, size)
         source = list(SOURCES)[number % len(SOURCES)]
@@ -399,7 +381,7 @@ def test_every_layout_of_scales(isa: str, target: str) -> None:
         packs = fmt.bits < 8 and x.size % 4 == 0
         with np.errstate(all="ignore"):
             codes, packed = (
-                np.asarray(lp.quantize_linear(x.astype(np.float32), scale, output_dtype=fmt, packed=one, **where))
+                np.asarray(lp.quantize_linear(x.astype(np.float32), wide, output_dtype=fmt, packed=one, **where))
                 for one in (False, packs)
             )
         found = ErrorStats()
@@ -407,19 +389,6 @@ def test_every_layout_of_scales(isa: str, target: str) -> None:
         add_scaled(found, x.view(f"u{x.dtype.itemsize}"), FORMATS[source], scaled)
         plain = codes.reshape(-1).view(f"u{fmt.code_dtype.itemsize}").astype(np.int64) & fmt.code_mask
         check(found, expected(x, plain, factors, fmt, 0))
-
-
-@pytest.mark.parametrize("scale_format", ["float32", "bfloat16", "float16", "float8_e8m0fnu"])
-def test_scales_of_any_format(isa: str, scale_format: str) -> None:
-    fmt, rng = FORMATS["float4_e2m1fn"], np.random.default_rng(3)
-    scale = np.exp2(rng.integers(-8, 8, (6, 8))).astype(FORMATS[scale_format].dtype)  # all of them have these values
-    factors = np.repeat(scale.astype(np.float32), 32, axis=1)
-    x = elements(factors, LIMITS[fmt.name], np.float32, 1)
-    codes = rng.integers(0, 256, x.size // 2, np.uint8)
-    found = ErrorStats()
-    scaled = ScaledCodes(codes, fmt, scale, block_size=32, packed=True)
-    add_scaled(found, x.view(np.uint32), FORMATS["float32"], scaled)
-    check(found, expected(x, unpacked(codes, fmt, x.size), factors, fmt, 0))
 
 
 @pytest.mark.parametrize(("target", "zero_point"), [("uint4", 8), ("uint8", 128), ("int8", -3), ("uint8", 1)])

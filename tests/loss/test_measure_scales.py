@@ -203,22 +203,3 @@ def test_torch_tensors() -> None:
     codes = torch.arange(16, dtype=torch.uint8)
     expected = measure(np.arange(16, dtype=np.uint8), "int4", source="float4_e2m1fn")
     assert measure(codes, "int4", source="float4_e2m1fn") == expected
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "error", "message"),
-    [
-        ((X, "uint8"), {"axis": 1}, ValueError, "`to` must be a signed integer of 2 to 16 bits, or a signed float"),
-        ((X, "float16"), {"axis": 1}, ValueError, "`to` must be a signed integer of 2 to 16 bits, or a signed float"),
-        ((X, "int8"), {"axis": 3}, ValueError, "`axis` must be an axis of `x`, from -3 to 2, or two; got 3"),
-        ((X, "int8"), {"axis": 0, "block_size": -1}, ValueError, "`block_size` must be an integer from 0 up; got -1"),
-        ((X, "int5"), {}, ValueError, "`to` must be"),
-        ((X, linear(X, "int4", 1, 0)), {"axis": 1}, ValueError, "`scaled`, `axis` and `block_size` must have their"),
-        ((X[0], linear(X, "int4", 1, 0)), {}, ValueError, "`to` must have the shape of `x`, (10, 8); got (6, 10, 8)"),
-        (([1.0], "int8"), {}, TypeError, "`x` must be an array"),
-    ],
-)  # fmt: skip
-def test_refusals(arguments: Any, options: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error) as raised:
-        measure(*arguments, **options)
-    assert str(raised.value).startswith(message)

@@ -59,16 +59,3 @@ def test_nan_and_inf_are_counted_where_they_take_part() -> None:
     weights = np.float32([[1, 2], [3, 4]])
     found = product_loss(weights, np.float32([[np.nan, 2], [3, np.inf]]), np.float32([1, 1]))
     assert (found.product.elements, found.product.sqnr_db) == (2, pytest.approx(math.nan, nan_ok=True))
-
-
-def test_what_is_refused() -> None:
-    good = np.ones((2, 3), np.float32)
-    for arguments, error, words in (
-        ((good.tolist(), good, good[0]), TypeError, "`weights` must be a NumPy array; got list"),
-        ((good, good, good[0].astype(np.int8)), ValueError, "`inputs` must be float32 or float64; got int8"),
-        ((good[0], good[0], good[0]), ValueError, "`weights` must have two dimensions"),
-        ((good, good, good), ValueError, r"`inputs` must have the shape \(3,\) or \(3, n\)"),
-        ((good, good[:1], good[0]), ValueError, "`back` must be of the dtype and the shape of `values`"),
-    ):
-        with pytest.raises(error, match=words):
-            product_loss(*arguments)

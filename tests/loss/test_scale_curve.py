@@ -145,35 +145,3 @@ def test_many_scales_are_not_all_tried():
 def test_float64_is_rounded_to_float32():
     block = [1 / 3, 2 / 3]
     assert scale_curve(np.float64(block), "int8", [0.01]) == scale_curve(np.float32(block), "int8", [0.01])
-
-
-@pytest.mark.parametrize(
-    ("block", "fmt", "scales", "options", "message"),
-    [
-        ([], "mxfp4", [1], {}, "`block` must have at least one element; got none"),
-        ([0, -0.0], "mxfp4", [1], {}, "`block` must hold a number other than 0"),
-        ([1, np.nan], "mxfp4", [1], {}, "`block` must hold finite numbers alone; got nan at 1"),
-        ([np.inf], "int4", [1], {}, "`block` must hold finite numbers alone; got inf at 0"),
-        ([1], "mxfp4", [], {}, "`scales` must have at least one scale; got none"),
-        ([1], "mxfp4", [1, 0], {}, "`scales` must be positive numbers of float32; got 0"),
-        ([1], "mxfp4", [1, -2.0], {}, "`scales` must be positive numbers of float32; got -2"),
-        ([1], "mxfp4", [math.nan], {}, "`scales` must be positive numbers of float32; got nan"),
-        ([1], "mxfp4", [1e39], {}, r"`scales` must be positive numbers of float32; got 1e\+39"),
-        ([1], "uint8", [1], {}, "`fmt` must be a signed integer"),
-        ([1], "float16", [1], {}, "`fmt` must be a signed integer"),
-        ([1], "mxfp5", [1], {}, "`fmt` must be a format, or one of blocks"),
-        ([1], "mxfp4", [1], {"scale_format": "float16"}, "`scale_format` must be None, since `fmt` is mxfp4"),
-        ([1], "int4", [1], {"scale_format": "int8"}, "`scale_format` must be a float"),
-        ([1], "int4", [1], {"global_scale": 2.0}, "`global_scale` must be None unless `fmt` is nvfp4; got 2.0"),
-        ([1], "int4", [1], {"scale_rule": "even"}, "`scale_rule` must be None where `scale_format` is float32"),
-        ([1], "mxfp4", [1], {"scale_rule": "torchao"}, "`scale_rule` must be one of"),
-    ],
-)
-def test_wrong_arguments(block, fmt, scales, options, message):
-    with pytest.raises(ValueError, match=message):
-        scale_curve(np.float32(block), fmt, scales, **options)
-
-
-def test_a_list_is_no_array():
-    with pytest.raises(TypeError):
-        scale_curve([1.0], "mxfp4", [1.0])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
 import math
 from collections import Counter
 from typing import NamedTuple
@@ -274,19 +272,3 @@ def test_lengths_and_starts(name: str) -> None:
                 for who in each_tier():
                     got = run(program, src, n, operands, start=n * 5 % 13)
                     check(got, expected, program, f"{who}, {made}, {layout}")
-
-
-def test_odd_modes(odd_mode: None) -> None:
-    """Neither a loop nor a chain depends on the floating-point mode that the caller left."""
-    for name in FUSED_SCALED:
-        rng = generator("modes", name)
-        layouts = one(2000), last_axis(20, 130), last_axis(3, 700), blocks(2, 1040, 32)
-        for layout, kind in itertools.product(layouts, KINDS[:2]):
-            call = draw_call(rng, fused_conversions(name)[-1], layout, kind)
-            program, src, zero = call.made.program, call.source(), call.zero is not None
-            _kernels.use_isa("base")
-            chain = functools.partial(run, chain_of(program), src, layout.n, call.operands(zero=zero))
-            expected = _kernels.in_default_mode(chain)
-            for who in each_tier():
-                got = run(program, src, layout.n, call.operands(zero=zero), threads=2)
-                check(got, expected, program, f"{who}, {call.made}, {layout}")

@@ -15,7 +15,6 @@ from support.optional import optional
 import lowprec as lp
 from lowprec import _kernels
 from lowprec.backends import threads
-from lowprec.spec.formats import NUMERIC, Format
 
 torch: Any = optional("torch")
 
@@ -70,33 +69,6 @@ def test_gil_is_released() -> None:
         while not job.done():
             steps += 1
     assert steps > 100
-
-
-TINY = np.ldexp(np.random.default_rng(0).normal(size=3000), np.random.default_rng(1).integers(-160, 20, 3000))
-
-
-@pytest.fixture(scope="module")
-def usual() -> dict[tuple[str, str], np.ndarray]:
-    """Give the codes in the usual mode, computed before any test of this module changes it."""
-    return {(s.name, t.name): lp.encode(_source(s), t, source=s) for s in NUMERIC for t in NUMERIC}
-
-
-def _source(fmt: Format) -> np.ndarray:
-    if fmt.is_float and fmt.bits >= 32:
-        return TINY.astype(fmt.dtype)
-    return np.random.default_rng(2).integers(0, 1 << fmt.bits, 3000, np.uint64).astype(fmt.code_dtype)
-
-
-def test_bits_do_not_depend_on_the_mode(usual: dict[tuple[str, str], np.ndarray], odd_mode: None) -> None:
-    for source in NUMERIC:
-        x = usual[source.name, source.name] if source.bits < 32 else usual[source.name, source.name].view(source.dtype)
-        if source.saturates == "asked" or source.kind.value == "bool":
-            x = _source(source)
-        for target in NUMERIC:
-            for count in (1, 2):
-                lp.set_num_threads(count)
-                got = lp.encode(x, target, source=source)
-                assert np.array_equal(got, usual[source.name, target.name]), (source.name, target.name)
 
 
 def test_the_mode_is_put_back() -> None:

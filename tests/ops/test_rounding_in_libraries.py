@@ -72,26 +72,6 @@ def test_quantization_in_every_library(xp: Library, rounding: str) -> None:
         np.testing.assert_array_equal(xp.unwrap(result), lp.pack(expected, "float4_e2m1fn"))
 
 
-LAYOUTS = {
-    "transposed": lambda x: x.T, "reversed": lambda x: x[::-1, :, ::-1], "steps": lambda x: x[:, ::2, 1::3],
-    "Fortran": np.asfortranarray, "other byte order": lambda x: x.astype(x.dtype.newbyteorder()),
-    "repeated": lambda x: np.broadcast_to(x[:1], x.shape),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_elements_count_in_c_order_of_the_array(layout: Any) -> None:
-    x = layout(X)
-    plain = np.ascontiguousarray(x).astype(np.float32)
-    expected = wanted(plain, "float8_e5m2")
-    np.testing.assert_array_equal(lp.encode(x, "float8_e5m2", **HOW), expected)
-    out = np.empty(x.shape[::-1], np.uint8).T
-    lp.encode(x, "float8_e5m2", out=out, **HOW)
-    np.testing.assert_array_equal(out, expected)
-    fp4 = wanted(plain, "float4_e2m1fn")
-    np.testing.assert_array_equal(lp.encode(x, "float4_e2m1fn", packed=True, **HOW), lp.pack(fp4, "float4_e2m1fn"))
-
-
 # ---- Dask
 
 

@@ -14,13 +14,11 @@ from __future__ import annotations
 import argparse
 import bisect
 import collections
-import contextlib
-import ctypes
+import concurrent.futures
 import fnmatch
 import os
 import random
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -29,13 +27,10 @@ import sysconfig
 import tempfile
 import time
 import tomllib
-import traceback
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy
-import pytest
 from support.long_run import circumstances
 from support.paths import ROOT
 
@@ -254,7 +249,7 @@ def sources() -> dict[str, list[Path]]:
 VARIABLE = "lowprec_mutant"
 HEADER = f"""/* The number of the mutant in use, from the environment, when a module is loaded. */
 #include <stdlib.h>
-int {VARIABLE}; /* found by its name where a process chooses another (native_processes.py) */
+int {VARIABLE};
 __attribute__((constructor)) static void {VARIABLE}_chosen(void) {{
     const char *number = getenv("LOWPREC_MUTANT");
     {VARIABLE} = number ? atoi(number) : 0;
@@ -384,7 +379,7 @@ _CASTS = [
 _BLOCKS = ["tests/ops/blocks/test_whole_blocks.py", "tests/ops/blocks/test_mx.py", "tests/ops/blocks/test_nvfp4.py"]
 _QUOTIENTS = [
     "tests/ops/quantize/test_quotients.py", "tests/native/test_fused_scales.py",
-    "tests/ops/quantize/test_quantize_layouts.py",
+    "tests/proof/test_random_calls.py",
 ]  # fmt: skip
 _ROUNDINGS = ["tests/native/test_rounding_loops.py", "tests/native/test_stochastic_loops.py"]
 _ERRORS = ["tests/loss/test_error_stats.py", "tests/ops/quantize/test_quantize_errors.py"]
@@ -490,18 +485,6 @@ def _compiled_numbers(folder: Path) -> set[int]:
     return numbers
 
 
-class Task(NamedTuple):
-    """A mutant and its tests.
-
-    After `limit` seconds of a core no further test begins. A test that is then not at its end for three times as long,
-    or that only waits for thirty times as long, is taken to have none.
-    """
-
-    number: int  # 0: none
-    tests: list[str]  # folders, files or tests, in their order
-    limit: int
-
-
 class Result(NamedTuple):
     """How the tests ended: `killed`, `killed by a signal`, `killed by time` or `survived`."""
 
@@ -510,135 +493,42 @@ class Result(NamedTuple):
     test: str  # that failed
 
 
-Report = Callable[[Task, Result], list[Task]]
-"""What is called with each result; it returns the tasks that follow from it."""
+LIMIT = """
+import os, time, pytest
+
+def pytest_runtest_logfinish(nodeid, location):
+    if time.process_time() > int(os.environ["LOWPREC_LIMIT"]):
+        pytest.exit("no further test begins", returncode=0)
+"""
+"""A plugin of pytest: after so many seconds of a core the tests that are left are not run."""
 
 
-class _Child(NamedTuple):
-    task: Task
-    began: float
-    log: Path
+def run_tests(folder: Path, number: int, tests: list[str], limit: int) -> Result:
+    """Run tests of the copy with a mutant, 0 for none, until one fails or `limit` seconds of a core have passed.
 
-
-class ForkedRuns:
-    """A plugin of pytest: where its tests would run, it runs those of each task in a process of its own."""
-
-    def __init__(self, folder: Path, tasks: list[Task], jobs: int, report: Report):
-        self.folder, self.tasks, self.jobs, self.report = folder, tasks, jobs, report
-
-    def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Run every task."""
-        if session.testsfailed:
-            raise session.Interrupted("the tests cannot be collected")
-        _end_idle_threads()
-        waiting = list(self.tasks)
-        running: dict[int, _Child] = {}
-        while waiting or running:
-            while waiting and len(running) < self.jobs:
-                task = waiting.pop(0)
-                log = self.folder / f"mutant-{task.number}.log"
-                child = os.fork()
-                if child == 0:
-                    self._run(session, task, log)
-                running[child] = _Child(task, time.monotonic(), log)
-            for child in list(running):
-                result = self._result(child, running[child])
-                if result is not None:
-                    waiting += self.report(running.pop(child).task, result)
-            time.sleep(0.02)
-        return True
-
-    def _result(self, process: int, child: _Child) -> Result | None:
-        done, status = os.waitpid(process, os.WNOHANG)
-        seconds = time.monotonic() - child.began
-        if not done:
-            if seconds < 30 * child.task.limit:
-                return None
-            os.killpg(process, signal.SIGKILL)
-            os.waitpid(process, 0)
-            return Result("killed by time", seconds, "")
-        if os.WIFSIGNALED(status):
-            number = os.WTERMSIG(status)
-            if number == signal.SIGXCPU:
-                return Result("killed by time", seconds, "")
-            return Result("killed by a signal", seconds, signal.Signals(number).name)
-        if os.WEXITSTATUS(status) == 0:
-            return Result("survived", seconds, "")
-        text = child.log.read_text(encoding="utf-8", errors="replace")
-        if os.WEXITSTATUS(status) != 1:  # no test failed: the run itself did
-            raise RuntimeError(f"the tests of mutant {child.task.number} did not run:\n{text[-2000:]}")
-        return Result("killed", seconds, text.rpartition("FAILED ")[2].strip())
-
-    def _run(self, session: pytest.Session, task: Task, log: Path) -> NoReturn:
-        status = 2
+    What takes ten times as long is taken to have no end.
+    """
+    (folder / "mutant_limit.py").write_text(LIMIT, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-q", "-p", "mutant_limit", "-p", "no:cacheprovider", *tests]
+    environment = os.environ | {"LOWPREC_MUTANT": str(number), "LOWPREC_LIMIT": str(limit)}
+    environment["PYTHONPATH"] = f"{folder}{os.pathsep}{folder / 'tests'}"
+    began = time.monotonic()
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True,
+    ) as process:  # fmt: skip
         try:
-            os.setpgid(0, 0)
-            resource.setrlimit(resource.RLIMIT_CPU, (4 * task.limit, 4 * task.limit + 5))
-            file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            os.dup2(file, 1)
-            os.dup2(file, 2)
-            choose(task.number)
-            if "lowprec.backends.threads" in sys.modules:  # _end_idle_threads() has made OpenMP fit to start anew
-                sys.modules["lowprec.backends.threads"].__dict__["_forked"] = False
-            found = [item for test in task.tests for item in session.items if belongs(item.nodeid, test)]
-            items = list(dict.fromkeys(found))
-            session.config.pluginmanager.register(_FirstFailure())
-            for at, item in enumerate(items):
-                if time.process_time() > task.limit:
-                    break
-                following = items[at + 1] if at + 1 < len(items) else None
-                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            status = 0 if items else 3
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(status)
-
-
-class _FirstFailure:
-    """Ends the process at the first test that fails."""
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Name the test in the log."""
-        if report.failed:
-            os.write(1, f"{report.longreprtext}\nFAILED {report.nodeid}\n".encode())
-            os._exit(1)
-
-
-def _end_idle_threads() -> None:
-    """End the threads that GCC's OpenMP keeps: after fork() they would not be there, and be waited for."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL("libgomp.so.1").omp_pause_resource_all(2)  # omp_pause_hard
-
-
-def belongs(test: str, wanted: str) -> bool:
-    """Whether a test is, or is in, what has a name: a folder, a file or a test."""
-    return test == wanted or (test.startswith(wanted) and test[len(wanted)] in "/:")
-
-
-def choose(number: int) -> None:
-    """Choose a mutant in the modules that are loaded, and, by the environment, in those of processes of the tests."""
-    os.environ["LOWPREC_MUTANT"] = str(number)
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None) or ""
-        if name.startswith("lowprec.") and file.endswith(".so"):
-            library = ctypes.CDLL(file)
-            if hasattr(library, VARIABLE):
-                ctypes.c_int.in_dll(library, VARIABLE).value = number
-
-
-def run_tasks(folder: Path, tests: list[str], tasks: list[Task], jobs: int, report: Report) -> None:
-    """Collect tests in the copy of the repository, and report how those of each task end; once in a process."""
-    os.chdir(folder)
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("support", "lowprec")]:
-        del sys.modules[name]  # the copy has its own
-    sys.path[:0] = [str(folder), str(folder / "tests")]
-    options = ["-q", "-q", "-s", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    ended = pytest.main([*options, *tests], plugins=[ForkedRuns(folder, tasks, jobs, report)])
-    if ended not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-        raise RuntimeError(f"the tests of the copy cannot be collected: {ended!r}")
+            text, _ = process.communicate(timeout=10 * limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # the processes of its tests too
+            return Result("killed by time", time.monotonic() - began, "")
+    seconds = time.monotonic() - began
+    if process.returncode < 0:
+        return Result("killed by a signal", seconds, signal.Signals(-process.returncode).name)
+    if process.returncode > 1 and number == 0:  # with a mutant the import fails, or the collection
+        raise RuntimeError(f"the tests do not run:\n{text[-2000:]}")
+    failed = re.search(r"(?m)^(?:FAILED|ERROR) (.+?)(?: - .*)?$", text)
+    return Result("killed" if process.returncode else "survived", seconds, failed[1] if failed else "")
 
 
 def draw(seed: int, count: int, only: str) -> dict[str, list[Mutant]]:
@@ -670,28 +560,23 @@ def main() -> int:
     reasons = {(row["path"], row["before"], row["after"]): row["reason"] for row in rows}
     wanted = [mutant for mutants in drawn.values() for mutant in mutants]
     results: dict[Mutant, Result] = {}
-    unchanged: list[Result] = []
     with tempfile.TemporaryDirectory(dir=arguments.scratch) as name:
-        numbers = build(Path(name), wanted)
+        folder = Path(name)
+        numbers = build(folder, wanted)
+        run_tests(folder, 0, ["--collect-only", *WIDER], arguments.limit)
         print(f"seed {arguments.seed}; {len(numbers)} of {len(wanted)} mutants compiled", flush=True)
-        by_number = {number: mutant for mutant, number in numbers.items()}
 
-        def report(task: Task, result: Result) -> list[Task]:
-            if task.number == 0:
-                unchanged.append(result)
-                return []
-            mutant = by_number[task.number]
-            if result.end == "survived" and not set(WIDER) <= set(task.tests):
-                return [Task(task.number, [*task.tests, *WIDER], 10 * arguments.limit)]
+        def judge(mutant: Mutant) -> None:
+            result = run_tests(folder, numbers[mutant], tests_of(mutant.path), arguments.limit)
+            if result.end == "survived":
+                result = run_tests(folder, numbers[mutant], WIDER, 10 * arguments.limit)
             results[mutant] = result
             print(f"{result.end}, {result.seconds:.1f} s {result.test}\n{mutant}", flush=True)
-            if len(results) < len(numbers):
-                return []
-            killing = {result.test for result in results.values() if result.end == "killed"}
-            return [Task(0, sorted(killing), 10 * arguments.limit)]
 
-        tasks = [Task(number, tests_of(mutant.path), arguments.limit) for mutant, number in numbers.items()]
-        run_tasks(Path(name), WIDER, tasks, arguments.jobs, report)
+        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+            list(pool.map(judge, numbers))
+        killing = {result.test for result in results.values() if result.test.startswith("tests/")}
+        unchanged = run_tests(folder, 0, sorted(killing), 10 * arguments.limit)
     survivors = [mutant for mutant, result in results.items() if result.end == "survived"]
     counts = {
         kind: collections.Counter(results[mutant].end for mutant in mutants if mutant in results)
@@ -699,12 +584,12 @@ def main() -> int:
     }
     for kind, ends in counts.items():
         print(f"{kind}: {ends.total()} mutants, {ends.total() - ends['survived']} killed; {dict(ends)}")
-    print(f"without a mutant, the tests that killed: {unchanged[0].end.replace('survived', 'pass')}")
+    print(f"without a mutant, the tests that killed: {unchanged.end.replace('survived', 'pass')}")
     unexplained = [mutant for mutant in survivors if mutant.change() not in reasons]
     for mutant in survivors:
         print(f"survived: {mutant}\n  {reasons.get(mutant.change(), 'not explained')}")
     print(circumstances())
-    return bool(unexplained) or unchanged[0].end != "survived"
+    return bool(unexplained) or unchanged.end != "survived"
 
 
 if __name__ == "__main__":

@@ -187,8 +187,3 @@ def test_zero_blocks_of_others() -> None:
     assert {rule: (e.tolist()[1], s.tolist()[1]) for rule, (e, s, _) in found.items()} == {
         None: (0, 1), "torchao": (0, 8), "modelopt": (0, 1), "transformer_engine": (7, 0),
     }  # fmt: skip
-
-
-def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match="`scale_rule` must be one of torchao, modelopt, transformer_engine or None"):
-        nvfp4_blocks(np.zeros(2), scale_rule="cublas")

@@ -83,14 +83,3 @@ def test_seeds_next_to_each_other_agree_by_chance_only(bits: int, seeds: tuple[i
     chance = 2.0**-bits
     sigma = (chance * (1 - chance) / COUNT) ** 0.5
     assert abs((first == second).mean() - chance) < 5 * sigma
-
-
-@pytest.mark.parametrize(("arguments", "message"), [
-    ((-1, 0, 16), "`seed` must be an integer from 0 to"), ((2**64, 0, 16), "`seed` must be an integer from 0 to"),
-    ((0, -1, 16), "`offset` must be an integer from 0 to"),
-    ((0, 0, 0), "`bits` must be an integer from 1 to 32; got 0"),
-    ((0, 0, 33), "`bits` must be an integer from 1 to 32; got 33"),
-])  # fmt: skip
-def test_what_is_refused(arguments: tuple[int, int, int], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        random_word(*arguments)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 import pytest
 from support.custom_formats import BY_NAME, float_format, p3109
 
 from lowprec import reference
 from lowprec.reference.exact_cast import cast, decide_rounded, decode, encode, encode_rounded, lots_for_upper, place_of
-from lowprec.reference.values import Value, finite_count, magnitude_of, signed_code
+from lowprec.reference.values import Value, finite_count, magnitude_of
 from lowprec.spec.formats import FLOAT16, FORMATS, Format, NaNRule, as_format
 from lowprec.spec.rounding_modes import ROUNDINGS, Rounding
 
@@ -122,59 +121,6 @@ def landmarks(fmt: Format) -> list[Fraction]:
     return sorted({*found, magnitude_of(0, fmt) / 3, magnitude_of(count, fmt) * 5})
 
 
-def value_or_end(code: int, fmt: Format) -> Fraction:
-    value = decode(code, fmt)
-    end = 2 * magnitude_of(finite_count(fmt), fmt)
-    return (-end if value.negative else end) if value.special == "inf" else value.number
-
-
-@pytest.mark.one_in(7)
-@pytest.mark.parametrize("fmt", LAWFUL, **BY_NAME)
-@pytest.mark.parametrize("mode", [*DETERMINISTIC, *STOCHASTIC])
-def test_values_are_fixed_points_and_roundings_monotonic(fmt: Format, mode: str) -> None:
-    bits = 4 if mode in STOCHASTIC else 0
-    for random in (0, 11, 15) if bits else (None,):
-        for code in range(1 << fmt.bits):
-            value = decode(code, fmt)
-            if not value.special:
-                assert encode_rounded(value, fmt, rule(mode, "ovf_inf", bits=bits), random) == code
-        for overflow in ("sat_finite", "sat_propagate", "ovf_inf" if fmt.has_inf and fmt.signed else "sat_finite"):
-            marks = landmarks(fmt)
-            numbers = [-mark for mark in reversed(marks)] * (fmt != E8) + marks
-            found = [
-                value_or_end(encode_rounded(x, fmt, rule(mode, overflow, bits=bits), random), fmt) for x in numbers
-            ]
-            assert found == sorted(found)
-
-
-@pytest.mark.parametrize("fmt", [fmt for fmt in LAWFUL if fmt.signed], **BY_NAME)
-@pytest.mark.parametrize("overflow", ["sat_finite", "sat_propagate", "ovf_inf"])
-def test_directed_roundings_are_dual(fmt: Format, overflow: str) -> None:
-    other = {"toward_positive": "toward_negative", "toward_negative": "toward_positive"}
-    for mode in DETERMINISTIC:
-        for mark in (*landmarks(fmt), "inf"):
-            x = Value.of(mark)
-            here = decode(encode_rounded(x, fmt, rule(mode, overflow)), fmt)
-            there = encode_rounded(Value(x.magnitude, True, x.special), fmt, rule(other.get(mode, mode), overflow))
-            negated = decode(there, fmt)
-            assert (negated.magnitude, negated.special) == (here.magnitude, here.special)
-            has_sign = here.magnitude or here.special == "inf" or fmt.nan is not NaNRule.NEGATIVE_ZERO
-            assert not has_sign or (here.negative, negated.negative) == (False, True)
-
-
-@pytest.mark.parametrize("fmt", [fmt for fmt in LAWFUL if fmt.has_zero], **BY_NAME)
-def test_what_never_becomes_zero(fmt: Format) -> None:
-    tiny = magnitude_of(1, fmt) / 2**50
-    for mode in ("to_odd", "away_from_zero", "toward_positive"):
-        assert encode_rounded(tiny, fmt, rule(mode)) == 1
-    if fmt.signed:
-        for mode in ("to_odd", "away_from_zero", "toward_negative"):
-            assert encode_rounded(-tiny, fmt, rule(mode)) == signed_code(1, True, fmt)
-    zeros = {encode_rounded(-tiny, fmt, rule(mode)) for mode in ("toward_zero", "toward_positive", "nearest_even")}
-    minus_zero = {1 << (fmt.bits - 1)} if fmt.signed and fmt.nan is not NaNRule.NEGATIVE_ZERO else {0}
-    assert zeros == minus_zero == {encode_rounded(-0.0, fmt, rule("to_odd"))}
-
-
 @pytest.mark.parametrize("fmt", [*LAWFUL, FORMATS["float64"], FORMATS["bfloat16"]], **BY_NAME)
 def test_places_are_those_that_enclose_the_magnitude(fmt: Format) -> None:
     codes = range(1, 1 << fmt.bits, max(1, (1 << fmt.bits) // 50))
@@ -195,31 +141,6 @@ def test_nearest_even_alone_is_cast(name: str) -> None:
     assert [encode(value, fmt, overflow="ovf_inf") for value in x] == off
 
 
-# ---- arguments
-@pytest.mark.parametrize(("options", "message"), [
-    ({"rounding": "up"}, "`rounding` must be one of nearest_even, .*; got 'up'"),
-    ({"overflow": "inf"}, "`overflow` must be one of sat_finite"), ({"nan": "quiet"}, "`nan` must be one of signed"),
-    ({"rounding": "to_odd", "saturate": False}, "its default, .* got False: `overflow` 'ovf_inf' means the same$"),
-    ({"nan": "zero", "opset": 24}, "`opset` must be 28, its default, where `nan` is given"),
-    ({"rounding": "to_odd", "random": 3}, "`random` must be None unless `rounding` is stochastic; got 3"),
-    ({"random": 3}, "`random` must be None unless"),
-    ({"rounding": "stochastic"}, "`random` must be an integer from 0 to 2\\*\\*16 - 1 where `rounding` is stoch"),
-    ({"rounding": "stochastic", "random": 16, "random_bits": 4}, "`random` must be an integer from 0 to 2\\*\\*4"),
-    ({"rounding": "stochastic", "random": 1, "random_bits": 33}, "`random_bits` must be an integer from 1 to 32"),
-    ({"random_bits": 0}, "`random_bits` must be an integer from 1 to 32"),
-])  # fmt: skip
-def test_what_is_refused(options: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        reference.encode(1, "float8_e4m3fn", **options)
-    with pytest.raises(ValueError, match=message):
-        reference.cast(1, "float16", "float8_e4m3fn", **options)
-
-
-def test_integers_take_no_rounding() -> None:
-    with pytest.raises(ValueError, match="`fmt` must be a float format where `rounding` is given; got int8"):
-        reference.encode(1, "int8", rounding="to_odd")
-
-
 # ---- by names
 @pytest.mark.parametrize("mode", ROUNDINGS)
 @pytest.mark.parametrize("overflow", [None, "sat_finite", "ovf_inf"])
@@ -233,22 +154,6 @@ def test_names_stand_for_the_rules(mode: str, overflow: str | None) -> None:
             expected = encode_rounded(value, as_format(fmt), rules, random)
             assert reference.encode_rounded(value, fmt, mode, **named) == expected
             assert reference.decide_rounded(value, fmt, mode, **named)[0] == expected
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [((1, "float8_e4m3fn", "to_od"), {}, "`rounding` must be one of nearest_even, "),
-     ((1, "e4m3", "to_odd"), {}, "`fmt` must be a format; got 'e4m3'"),
-     ((1, "int8", "to_odd"), {}, "`fmt` must be a float format where `rounding` is given; got int8"),
-     ((1, "float16", "to_odd", 3), {}, "`random` must be None unless `rounding` is stochastic; got 3"),
-     ((1, "float16", "stochastic"), {}, r"`random` must be an integer from 0 to 2\*\*16 - 1 where `rounding` is"),
-     (("x", "float16", "to_odd"), {}, "`value` must be a decimal"),
-     ((1, "float16", rule("to_odd")), {"nan": "signed"}, "`nan` must be None where `rounding` is all of the rules")],
-)  # fmt: skip
-def test_names_that_are_none(arguments: tuple[Any, ...], options: dict[str, Any], message: str) -> None:
-    for function in (reference.encode_rounded, reference.decide_rounded):
-        with pytest.raises(ValueError, match=f"^{message}"):
-            function(*arguments, **options)
 
 
 OUTWARD = ("nearest_even", "nearest_away", "nearest_zero", "away_from_zero")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support.cast_cases import encode_by_tiers_and_threads
 from support.cuda_on_cpu import CpuBuild
-from support.custom_formats import BY_NAME, CUSTOM_FORMATS, P3109, SMALL, WIDE, float_format, p3109
+from support.custom_formats import BY_NAME, CUSTOM_FORMATS, SMALL, WIDE, float_format, p3109
 from support.optional import optional
 
 import lowprec as lp
@@ -121,18 +121,6 @@ def test_again(fmt: Format) -> None:
         _same(lp.encode(strict.asarray(codes), fmt, source=fmt, saturate=saturate), expected, codes, "api")
         values = lp.decode(codes, fmt)
         _same(lp.encode(values, fmt, saturate=saturate), _expected(values, fmt, saturate=saturate), codes, "values")
-
-
-@pytest.mark.one_in(5)
-@pytest.mark.parametrize("fmt", [*SMALL, *P3109], **BY_NAME)
-@pytest.mark.parametrize("source", ["float16", "bfloat16"])
-def test_from_16_bits(fmt: Format, source: str) -> None:
-    source_format = lp.formats[source]
-    codes = _codes(source_format)
-    for saturate in (True, False):
-        expected = _expected(code_values(source_format), fmt, saturate=saturate)
-        for who, got in encode_by_tiers_and_threads(codes, fmt, source_format, {"saturate": saturate}):
-            _same(got, expected, codes, who)
 
 
 @pytest.mark.parametrize("opset", [19, 23, 24])

@@ -87,56 +87,6 @@ def test_shown_in_notebooks() -> None:
     assert not [word for word in ("ONNX", "enum", "None", "Cast since") if word in text]
 
 
-# ---- what is refused
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"exponent_bits": 0}, "`exponent_bits` must be 1 to 11 .without exponent bits .* fixed-point format.; got 0"),
-    ({"exponent_bits": 12}, "`exponent_bits` must be 1 to 11 .float64 has no more.; got 12"),
-    ({"mantissa_bits": 31}, "`mantissa_bits` must be 0 to 30; got 31"),
-    ({"mantissa_bits": -1}, "`mantissa_bits` must be 0 to 30; got -1"),
-    ({"exponent_bits": 8, "mantissa_bits": 24},
-     r"`exponent_bits` and `mantissa_bits` must make a code of 2 to 32 bits .*; got 8 \+ 24 .* are 33"),
-    ({"exponent_bits": 1, "mantissa_bits": 0, "signed": False, "inf": False, "nan": "none"},
-     r"`exponent_bits` and `mantissa_bits` must make a code of 2 to 32 bits with the sign; got 1 \+ 0 .* are 1"),
-    ({"signed": False, "nan": "negative-zero"}, "`nan` must be another rule .* without a sign, since .* no -0;"),
-    ({"mantissa_bits": 0}, "`nan` must be another rule than 'ieee' without a mantissa, which no NaN could have;"),
-    ({"zero": False}, "`zero` must be True for a format with a sign or a mantissa; got False"),
-    ({"zero": False, "signed": False}, "`zero` must be True for a format with a sign or a mantissa; got False"),
-    ({"exponent_bits": 1, "mantissa_bits": 0, "nan": "none"},
-     "`inf` must be False, or no finite value is left but 0; got True"),
-    ({"exponent_bits": 1, "mantissa_bits": 0, "nan": "all-ones", "inf": False},
-     "`nan` must be another rule than 'all-ones', or no finite value is left but 0; got 'all-ones'"),
-    ({**E8M0, "exponent_bits": 2, "mantissa_bits": 0, "bias": 1100},
-     "`bias` must be such that float64 holds every value; got 1100"),
-    ({"bias": 10**30}, "`bias` must be such that float64 holds every value; got 10+$"),
-    ({"bias": 1.0}, "`bias` must be an integer or None; got 1.0"),
-    ({"bias": True}, "`bias` must be an integer or None; got True"),
-    ({"nan": "IEEE"}, "`nan` must be one of ieee, all-ones, negative-zero, none; got 'IEEE'"),
-    ({"nan": ["ieee"]}, "`nan` must be one of ieee, all-ones, negative-zero, none; got .'ieee'."),
-    ({"reference": None}, "`reference` must be a text; got None"),
-])  # fmt: skip
-def test_facts_that_are_refused(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}"):
-        lp.float_format("tried", **{**E4M3, **changes})
-
-
-@pytest.mark.parametrize(("name", "message"), [
-    ("float16", "must be no name of a row of lowprec.formats"),
-    ("FLOAT8E4M3FN", "must be no name of a row of lowprec.formats"),
-    ("DOUBLE", "must be no name of a row of lowprec.formats"),
-    ("binary8p3se", "must be no name of IEEE P3109, which lp.as_format takes"),
-    ("Binary99p3sE", "must be no name of IEEE P3109, which lp.as_format takes"),
-    ("17", "must not be a number, which is an ONNX enum value"),
-    ("", "must be 1 to 64 printable characters without spaces"),
-    ("a b", "must be 1 to 64 printable characters without spaces"),
-    ("a\n", "must be 1 to 64 printable characters without spaces"),
-    ("a\u200b", "must be 1 to 64 printable characters without spaces"),
-    ("x" * 65, "must be 1 to 64 printable characters without spaces"), (5, "must be a text"),
-])  # fmt: skip
-def test_names_that_are_refused(name: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^`name` {message}; got "):
-        lp.float_format(name, **E4M3)
-
-
 def test_numpy_integers_are_taken() -> None:
     fmt = lp.float_format("tried", exponent_bits=np.int8(4), mantissa_bits=np.uint64(3), bias=np.int64(7), signed=1)
     assert fmt is lp.float_format("tried", **E4M3)
@@ -257,18 +207,6 @@ def test_quantization_to_more_than_8_bits() -> None:
         back = lp.dequantize_linear(got, xp.asarray(scale), source=fmt)
         expected = np.array([float(reference.decode(code, fmt)) for code in codes]) * np.float64(scale)
         assert np.array_equal(np.asarray(back), expected.astype(np.float32), equal_nan=True)
-
-
-@pytest.mark.parametrize("bits", [3, 5, 7])
-def test_widths_that_are_not_packed(bits: int) -> None:
-    fmt, codes = lp.as_format(f"binary{bits}p2sf"), np.arange(1 << bits, dtype=np.uint8)
-    message = f"must be a 2-, 4- or 6-bit format to be packed; got binary{bits}p2sf of {bits} bits"
-    for call in (
-        lambda: lp.pack(codes, fmt), lambda: lp.encode(np.ones(8, np.float32), fmt, packed=True),
-        lambda: lp.decode(codes, fmt, packed=True, shape=1),
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match=message):
-            call()
 
 
 def test_onnx_has_no_type_for_it() -> None:

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bits_of", "contents", "packed_bytes"]
-
 
 def bits_of(x: Any) -> np.ndarray[Any, Any]:
     """Return the bits of every element of an array, in its shape; of a Dask array as it is computed."""

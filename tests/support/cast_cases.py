@@ -31,6 +31,23 @@ def options_for(target: Format) -> Iterator[dict[str, Any]]:
         yield {"saturate": True, "round_mode": None, "opset": 23}
 
 
+def edges(target: Format, rng: np.random.Generator) -> np.ndarray:
+    """Return float64 numbers at, between and beside values of a format, beyond both ends, and special ones."""
+    codes = {
+        *range(4), *range(max(target.max_code - 3, 0), target.max_code), *rng.integers(0, target.max_code, 20).tolist(),
+    }  # fmt: skip
+    lower = np.array([target.magnitude(code) for code in sorted(codes)])
+    gap = np.array([target.magnitude(code + 1) for code in sorted(codes)]) - lower
+    places = np.array([0, 0.5, 0.25, 1 / 3, 2.0**-17, 2.0**-33, 1 - 2.0**-20])
+    between = (lower[:, None] + gap[:, None] * places).reshape(-1)
+    past = np.array(
+        [target.magnitude(1) * 2.0**-60, target.magnitude(0) * 0.75, target.max * 1.5, 1.7e308, 5e-324, 0.0]
+    )
+    magnitudes = np.concatenate([between, past[past < np.inf], [np.inf, np.nan]])
+    beside = [np.nextafter(between[1:], way) for way in (0.0, np.inf)]
+    return np.concatenate([part for each in (magnitudes, *beside) for part in (each, -each)])
+
+
 @functools.cache
 def _numbers_of(source: Format) -> np.ndarray:
     """Return the number that every code of an integer format of at most 16 bits stands for."""

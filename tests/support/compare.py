@@ -11,8 +11,6 @@ import numpy as np
 import lowprec as lp
 from lowprec import _kernels
 
-__all__ = ["THREADS", "assert_same", "compare", "each_tier", "tiers_and_threads"]
-
 THREADS = (1, 2, 7)
 
 

@@ -8,6 +8,13 @@ from lowprec.spec.formats import Format, Kind, NaNRule
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 
+E5M2 = {
+    "name": "e5m2", "onnx_name": "E5M2", "onnx_enum": 1001, "kind": Kind.FLOAT, "exponent_bits": 5, "mantissa_bits": 2,
+    "bias": 15, "signed": True, "has_inf": True, "nan": NaNRule.IEEE, "has_zero": True, "torch_name": None, "since": 28,
+    "reference": "this test",
+}  # fmt: skip
+"""The fields of a format."""
+
 
 def float_format(name: str, fields: tuple[int, int, int], *, inf: bool, nan: NaNRule, signed: bool = True) -> Format:
     """Return a float of (exponent_bits, mantissa_bits, bias)."""

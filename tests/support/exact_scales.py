@@ -11,8 +11,6 @@ import numpy as np
 import lowprec as lp
 from lowprec import reference
 
-__all__ = ["exponent_of", "finite", "grouped", "power_code", "scale_code", "scale_exponent"]
-
 
 def exponent_of(value: Fraction) -> int:
     """Return the floor of the binary logarithm of a positive number."""

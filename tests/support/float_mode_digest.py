@@ -6,14 +6,13 @@ It prints one JSON object: a part of the library, how many results that part has
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import itertools
 import json
 import struct
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +21,18 @@ import ml_dtypes
 import numpy as np
 
 import lowprec as lp
-from lowprec import _kernels, loss, reference
+from lowprec import loss, reference
 from lowprec.backends.array_api.cast import _magnitudes, quanta_of
-from lowprec.backends.kernels_of_plan import make_program
 from lowprec.backends.scales_for_kernels import scale_argument
 from lowprec.loss.error_stats import ErrorStats
 from lowprec.ops.scales import scale_codes
-from lowprec.plans import cast_plan, quantize_plan
-from lowprec.plans.plan import Plan
 from lowprec.reference import exact_quantize
-from lowprec.spec import operator_versions, rounding_modes
 from lowprec.spec.formats import NUMBERS, NUMERIC, Format, Kind, NaNRule
+from lowprec.spec.operator_versions import first_opset
+from support.array_libraries import codes_of
+from support.cast_cases import options_for
 from support.float_modes import mode_in_force, set_mode
+from support.quantize_cases import PRECISIONS, Types, dequantize_case, generator, quantize_case, type_table
 
 Part = Iterator[object]
 
@@ -41,33 +40,6 @@ Part = Iterator[object]
 def bits(value: object) -> object:
     """Return a float as its bytes, which no mode changes, and anything else as it is."""
     return struct.pack("<d", value).hex() if isinstance(value, float) else value
-
-
-def _spelled(program: _kernels.Program) -> tuple[object, ...]:
-    return program.names, program.src_bits, program.dst_bits, program.params
-
-
-def _named(value: Any) -> str:
-    """Return a plan as text: the values of its fields, formats by their names."""
-    if isinstance(value, Format) or not dataclasses.is_dataclass(value):
-        return str(getattr(value, "name", value))
-    return " ".join(_named(getattr(value, field.name)) for field in dataclasses.fields(value))
-
-
-def _sorted(pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    found = sorted(pairs, key=lambda pair: pair[0])
-    assert len({name for name, _ in found}) == len(found)
-    return found
-
-
-def _programs(make: Any, rules: Any, source: Format, target: Format) -> Part:
-    """Yield the program of a plan with every option that changes one."""
-    sides = {
-        "extend": target.is_integer and target.bits < 8, "swap": source.storage_bits > 8,
-        "swap_out": target.storage_bits > 8, "packed": target.bits in (2, 4, 6), "unpacked": source.bits in (2, 4, 6),
-    }  # fmt: skip
-    for values in itertools.product(*([False, True] if changes else [False] for changes in sides.values())):
-        yield values, _spelled(make(rules, **dict(zip(sides, values, strict=True))))
 
 
 TINY = Format(
@@ -78,71 +50,39 @@ TINY = Format(
 ROWS = (*NUMERIC, TINY)
 
 
-def cast_plans() -> set[Plan]:
-    """Return every plan of Cast, once."""
-    found = set()
-    for version, saturate, round_mode in itertools.product(
-        operator_versions.VERSIONS["Cast"], (True, False), rounding_modes.ROUND_MODES
-    ):
-        rules = operator_versions.CastRules(version, saturate, round_mode)
-        for source, target in itertools.product(ROWS, ROWS):
-            if max(operator_versions.first_opset(source), operator_versions.first_opset(target)) <= version:
-                found.add(cast_plan.make_plan(source, target, rules))
-    return found
+CODES = {fmt: codes_of(fmt) for fmt in ROWS}
+DRAWN: list[tuple[Any, Types, Any]] = [
+    (call, types, draw(generator(types), types, (40, 5), (40,), {"axis": 0}))
+    for call, draw in ((lp.quantize_linear, quantize_case), (lp.dequantize_linear, dequantize_case))
+    for types in type_table("QuantizeLinear" if draw is quantize_case else "DequantizeLinear", 28)
+]
 
 
-def _taken(operator: str, parameter: str, version: int) -> list[Format]:
-    since = {fmt: operator_versions._TYPES[operator, parameter](fmt) for fmt in ROWS}
-    return [fmt for fmt, first in since.items() if first is not None and first <= version]
+RANGES = [
+    np.ldexp(sign * np.random.default_rng(3).uniform(1, 2, 300), exponent).astype(np.float32)
+    for exponent in (0, -100, -130, -140, 100)
+    for sign in (1, -1, np.resize([1, -1], 300))
+]
 
 
-def quantize_plans() -> set[tuple[Plan, Format]]:
-    """Return every quantization plan, once for each format of scales."""
-    found = set()
-
-    def add(made: Plan, scale: Format) -> None:
-        found.add((made, scale))
-
-    for version in operator_versions.VERSIONS[operator_versions.QUANTIZE]:
-        x, scales, y = (_taken(operator_versions.QUANTIZE, name, version) for name in ("x", "scale", "output_dtype"))
-        precisions = [None, *(_taken(operator_versions.QUANTIZE, "precision", version) if version >= 23 else [])]
-        for source, scale, target, has_zero in itertools.product(x, scales, y, (False, True)):
-            if version in (19, 21) and scale is not source:
-                continue
-            named = None if has_zero or version < 21 else target
-            if not has_zero and named is None and target.name != "uint8":
-                continue
-            saturates = (True, False) if version >= 19 else (True,)
-            for precision, saturate in itertools.product(precisions, saturates):
-                zero = target if has_zero else None
-                options = quantize_plan.QuantizeOptions(1, 0, named, precision, saturate, False, version)
-                add(quantize_plan.quantize_plan(source, scale, zero, options), scale)
-    for version in operator_versions.VERSIONS[operator_versions.DEQUANTIZE]:
-        x, scales = (_taken(operator_versions.DEQUANTIZE, name, version) for name in ("x", "scale"))
-        outputs = [None, *(_taken(operator_versions.DEQUANTIZE, "output_dtype", version) if version >= 23 else [])]
-        for source, scale, output, has_zero in itertools.product(x, scales, outputs, (False, True)):
-            if output is not None or scale.has_zero:
-                options = quantize_plan.QuantizeOptions(output_dtype=output, opset=version)
-                add(quantize_plan.dequantize_plan(source, scale, source if has_zero else None, options), scale)
-    return found
+def casts() -> Part:
+    """Yield every cast, by every option that changes it."""
+    for source, target in itertools.product(ROWS, ROWS):
+        for options in options_for(target):
+            if options.get("opset", 28) >= first_opset(source):
+                found = lp.encode(CODES[source], target, source=source, **options)
+                yield source.name, target.name, options, found.tobytes().hex()
 
 
-def programs() -> Part:
-    """Yield every program of Cast."""
-    for name, made in _sorted((_named(made), made) for made in cast_plans()):
-        for one in _programs(make_program, made, made.source, made.target):
-            yield name, one
-
-
-def quantize_programs() -> Part:
-    """Yield every quantization program, and the casts of their scales."""
-    pairs = quantize_plans()
-    for name, made in _sorted((_named(made), made) for made in {made for made, _ in pairs}):
-        for one in _programs(make_program, made, made.source, made.target):
-            yield name, one
-    steps = {step for made, scale in pairs for step in quantize_plan.scale_plans(made.scaling, scale)}
-    for name, step in _sorted((_named(step), step) for step in steps):
-        yield name, _spelled(make_program(step))
+def linear() -> Part:
+    """Yield quantization and its inverse for every combination of types and every precision."""
+    for call, types, (x, scale, zero, _) in DRAWN:
+        quantizes = call is lp.quantize_linear
+        for fmt, offset in itertools.product(PRECISIONS if quantizes else PRECISIONS[:3], (None, zero)):
+            how: Any = {"precision": fmt, "output_dtype": types.y} if quantizes else {"output_dtype": fmt}
+            yield str(types), fmt.name, np.asarray(call(x, scale, offset, axis=0, **how)).tobytes().hex()
+    for x in RANGES:
+        yield [np.asarray(part).tobytes().hex() for part in lp.dynamic_quantize_linear(x)]
 
 
 def facts() -> Part:
@@ -286,7 +226,7 @@ def losses() -> Part:
                 yield [(name, result[name].tobytes().hex()) for name in sorted(result.files)]
 
 
-PARTS = (programs, quantize_programs, facts, texts, scales, oracle, absmax, losses)
+PARTS = (casts, linear, facts, texts, scales, oracle, absmax, losses)
 
 TIES = np.array([464, -464, 464.03125, 480, 248, 247.9, 61440, 61439], np.float32)
 SMALLEST = np.array([1, 3], np.uint32).view(np.float32)

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["MODES", "PROCESSORS", "can_set", "in_mode", "mode_in_force", "set_mode"]
-
 MODES = ("nearest", "down", "up", "toward zero", "flush")
 
 

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import lowprec as lp
 
-__all__ = ["circumstances", "until"]
-
 
 def _processor() -> str:
     try:

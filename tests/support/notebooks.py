@@ -9,8 +9,6 @@ from typing import Any
 
 from support.optional import optional
 
-__all__ = ["executed", "texts_of"]
-
 _TIMES = re.compile(r"(seconds=)[\d.e+-]+")
 _RATES = re.compile(r"(bytes_per_second=)[\d.e+-]+")
 _SPEED = re.compile(r"in \d+\.\d s, [\d.]+ \w+/s")

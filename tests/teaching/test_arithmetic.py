@@ -170,12 +170,3 @@ def test_a_stochastic_rounding_takes_the_random_number_of_its_place(fmt: Format)
         word = reference.random_word(5, n, 8)
         expected = reference.encode(found.exact, fmt, rounding="stochastic", random=word, random_bits=8)
         assert found.code == expected
-
-
-def test_what_is_no_operation() -> None:
-    with pytest.raises(ValueError, match="`name` must be one of add, subtract"):
-        teaching.operate("power", (1, 2), "float16")
-    with pytest.raises(ValueError, match="`fmt` must be a float format; got int8"):
-        teaching.operate("add", (1, 2), "int8")
-    with pytest.raises(ValueError, match="`operands` must be a decimal"):
-        teaching.operate("add", (1, "two"), "float16")

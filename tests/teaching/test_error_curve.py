@@ -180,17 +180,3 @@ def test_a_point_for_a_cell_has_the_extremes_of_the_cell() -> None:
         errors = [reference.decode(reference.encode(x, "float8_e4m3fn"), "float8_e4m3fn").number - x for x in inside]
         assert point.least <= min(errors) < max(errors) <= point.greatest
         assert point.greatest - point.least <= max(piece.ulp for piece in cell)
-
-
-def test_what_is_refused() -> None:
-    for arguments, words in (((1, 1), "`high` must be"), ((0, "nan"), "`high` must be a finite"), (("x", 1), "`low`")):
-        with pytest.raises(ValueError, match=words):
-            error_curve("float16", *arguments)
-    with pytest.raises(ValueError, match="`measure` must be one of absolute, relative, ulp"):
-        error_curve("float16", 0, 1).points("percent")
-    with pytest.raises(ValueError, match="`most`"):
-        error_curve("float16", 0, 1, most=0)
-    with pytest.raises(ValueError, match="`x` must be a finite"):
-        error_curve("float16", 0, 1).at("inf")
-    with pytest.raises(ValueError, match="`rounding`"):
-        error_curve("int8", 0, 1, rounding="to_odd")

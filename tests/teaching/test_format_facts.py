@@ -15,7 +15,6 @@ from support.p3109_names import NAMES
 
 import lowprec as lp
 from lowprec import reference, teaching
-from lowprec.explorer.shared.format_names import format_named
 from lowprec.reference.values import number_text
 from lowprec.spec.custom_formats import float_format_spelled
 from lowprec.spec.formats import NUMERIC, Format, Kind
@@ -27,60 +26,6 @@ BY_NAME = {"ids": lambda fmt: fmt.name}
 SMALL = [fmt for fmt in NUMERIC if fmt.bits <= 8]
 SMALL_P3109 = [lp.as_format(name) for name in NAMES if int(name[6:].split("p")[0]) <= 6]
 COUNTED = [*SMALL, *[fmt for fmt in CUSTOM_FORMATS if fmt.bits <= 8], *SMALL_P3109]
-
-LAST = "is the last code without the sign bit:"
-WHY = {
-    "float64": "2^1024 would be 0x7FF0000000000000, which is Inf.",
-    "float32": "2^128 would be 0x7F800000, which is Inf.",
-    "float16": "65536 would be 0x7C00, which is Inf.",
-    "bfloat16": "2^128 would be 0x7F80, which is Inf.",
-    "float8_e4m3fn": "480 would be 0x7F, which is NaN.",
-    "float8_e4m3fnuz": f"0x7F {LAST} 256 would need the next one, 0x80, which is NaN.",
-    "float8_e5m2": "65536 would be 0x7C, which is Inf.",
-    "float8_e5m2fnuz": f"0x7F {LAST} 65536 would need the next one, 0x80, which is NaN.",
-    "float8_e4m3": "256 would be 0x78, which is Inf.",
-    "float8_e3m4": "16 would be 0x70, which is Inf.",
-    "float8_e4m3b11fnuz": f"0x7F {LAST} 32 would need the next one, 0x80, which is NaN.",
-    "float8_e8m0fnu": "2^128 would be 0xFF, which is NaN.",
-    "float6_e2m3fn": f"0x1F {LAST} 8 would need the next one, 0x20, which is -0.",
-    "float6_e3m2fn": f"0x1F {LAST} 32 would need the next one, 0x20, which is -0.",
-    "float4_e2m1fn": f"0x7 {LAST} 8 would need the next one, 0x8, which is -0.",
-    "int2": "1 = 2^1 - 1: the one bit after the sign is 1, and the next code, 0x2, is -2.",
-    "uint2": "3 = 2^2 - 1: all 2 bits are 1.",
-    "int4": "7 = 2^3 - 1: all 3 bits after the sign are 1, and the next code, 0x8, is -8.",
-    "uint4": "15 = 2^4 - 1: all 4 bits are 1.",
-    "int8": "127 = 2^7 - 1: all 7 bits after the sign are 1, and the next code, 0x80, is -128.",
-    "uint8": "255 = 2^8 - 1: all 8 bits are 1.",
-    "int16": "32767 = 2^15 - 1: all 15 bits after the sign are 1, and the next code, 0x8000, is -32768.",
-    "uint16": "65535 = 2^16 - 1: all 16 bits are 1.",
-    "int32": "2147483647 = 2^31 - 1: all 31 bits after the sign are 1, and the next code, 0x80000000, is -2147483648.",
-    "uint32": "4294967295 = 2^32 - 1: all 32 bits are 1.",
-    "int64": "9223372036854775807 = 2^63 - 1: all 63 bits after the sign are 1, and the next code, 0x8000000000000000, "
-    "is -9223372036854775808.",
-    "uint64": "18446744073709551615 = 2^64 - 1: all 64 bits are 1.",
-    "bool": "There are two values: the code 0 is False, every other one is True.",
-    "tf32": "2^128 would be 0x3FC00, which is Inf.",
-    "binary8p3se": "57344 would be 0x7F, which is Inf.",
-    "binary8p3sf": f"0x7F {LAST} 65536 would need the next one, 0x80, which is NaN.",
-    "binary8p3ue": "3221225472 would be 0xFE, which is Inf.",
-    "binary8p3uf": "3758096384 would be 0xFF, which is NaN.",
-    "e4m3": "256 would be 0x78, which is Inf.",
-    "e4m3,inf=0": "288 would be 0x79, which is NaN.",
-    "e4m3,bias=8,inf=0,nan=negative-zero": f"0x7F {LAST} 256 would need the next one, 0x80, which is NaN.",
-    "e4m3,nan=negative-zero": "480 would be 0x7F, which is Inf.",
-    "e4m3,nan=all-ones": "448 would be 0x7E, which is Inf.",
-    "e4m3,nan=none": "480 would be 0x7F, which is Inf.",
-    "e4m3,inf=0,nan=none": f"0x7F {LAST} 512 would need the next one, 0x80, which is -0.",
-    "e3m2,inf=0,nan=none,signed=0": "0x1F is the last code: 32 would need one bit more.",
-    "e4m0,inf=0,nan=none,signed=0,zero=0": "0xF is the last code: 512 would need one bit more.",
-}  # fmt: skip
-"""Why the values of a format end with the largest one."""
-
-
-def test_why_the_values_end_where_they_do() -> None:
-    assert {fmt.name for fmt in NUMERIC} < set(WHY)
-    for name, sentence in WHY.items():
-        assert format_facts(format_named(name)).why_it_ends == sentence
 
 
 LIMITS = {  # bias, emin, emax, largest, smallest normal, smallest, eps, 1 <= v < 2, subnormal codes, -0
@@ -302,12 +247,3 @@ def test_they_are_neighbours_of_53_bits() -> None:
 
 def is_normal(number: float) -> bool:
     return bool(number >= np.finfo(np.float64).tiny)
-
-
-def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match="`fmt` must be a float format; got int8"):
-        overflow_edge("int8")
-    with pytest.raises(ValueError, match="`rounding` must be one without random numbers; got 'stochastic'"):
-        overflow_edges("float16", rounding="stochastic")
-    with pytest.raises(ValueError, match="`rounding` must be one of nearest_even, "):
-        overflow_edge("float16", rounding="up")

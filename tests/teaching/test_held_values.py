@@ -130,13 +130,6 @@ def test_binades_of_float16_in_e5m2():
     assert positive[-1].codes == range(0x7800, 0x7C00, 0x100)
 
 
-@pytest.mark.parametrize("pair", [("string", "int8"), ("float16", "complex64")])
-def test_texts_and_complex_numbers_are_refused(pair):
-    name = "a" if pair[0] == "string" else "b"
-    with pytest.raises(ValueError, match=f"`{name}`"):
-        values_held(*pair)
-
-
 def test_more_values_than_a_length_counts() -> None:
     """Of uint64 the upper half is beyond int64, of int64 the negative half beyond uint64."""
     assert values_held("uint64", "uint64").held == 2**64

@@ -74,16 +74,3 @@ def test_every_step_is_a_line() -> None:
     assert str(mx_scale_steps(3)[-1]) == "s = 2^E = 0.5"
     assert math.isfinite(float(mx_scale_steps("1e300")[-1].value))
     assert "kept from -127 to 127" in str(mx_scale_steps("1e300")[-2])
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [(lambda: mx_scale_steps("nan"), "`largest` must be a finite number"),
-     (lambda: mx_scale_steps(-1), "`largest` must be a finite number"),
-     (lambda: mx_scale_steps(1, "float4_e2m1fn", "torchao"), "`scale_rule`"),
-     (lambda: mx_scale_steps(1, "float9"), "`element`"), (lambda: nvfp4_scale_steps("inf", 1), "`largest`"),
-     (lambda: linear_scale_steps(1, "int4", "float8_e8m0fnu"), "`scale_format` must have a zero")],
-)  # fmt: skip
-def test_what_is_wrong_is_named(call, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()

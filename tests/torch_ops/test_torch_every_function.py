@@ -12,7 +12,7 @@ import itertools
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
+from support.torch_calls import FUNCTIONS as CALLS
 from support.torch_calls import bits, sample
 from torch._dynamo.testing import CompileCounterWithBackend
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
@@ -27,117 +28,21 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import lowprec as lp
 
-Call = Callable[[Any], Any]
-STOCHASTIC: dict[str, Any] = {"rounding": "stochastic", "seed": 2**64 - 3, "random_bits": 9, "offset": 5}
-
-
-class Row(NamedTuple):
-    """Calls of a public function of one tensor, (n, 8) float32: a plain one, one with `out=`, one with a seed."""
-
-    plain: Call
-    into: Call | None = None
-    seeded: Call | None = None
-
-
-def _codes(x: Any, fmt: str = "float4_e2m1fn") -> Any:
-    return lp.encode(x, fmt)
-
-
-def _packed(x: Any) -> Any:
-    return lp.encode(x, "float4_e2m1fn", packed=True)
-
-
-def _scales(x: Any) -> Any:
-    return x.abs().nan_to_num(1.0).amax(1).clamp(min=1.0)
-
-
-def _mx(x: Any) -> Any:
-    return lp.mx_quantize(x, block_size=4)
-
-
-def _nvfp4(x: Any) -> Any:
-    return lp.nvfp4_quantize(x, block_size=4)
-
-
-def _like(x: Any, *dtypes: torch.dtype) -> Any:
-    return tuple(torch.empty_like(x[:, : 8 >> number], dtype=dtype) for number, dtype in enumerate(dtypes))
-
-
-_U8, _F8 = torch.uint8, torch.float8_e4m3fn
-FUNCTIONS: dict[str, Row] = {
-    "absmax_scale": Row(lambda x: lp.absmax_scale(x, "int8", axis=1)),
-    "bitcast": Row(lambda x: (lp.bitcast(x, "uint32"), lp.bitcast(_codes(x), "int4", source="float4_e2m1fn"))),
-    "cast": Row(lambda x: lp.cast(x, "float8_e4m3fn", saturate=False),
-                lambda x: lp.cast(x, "int8", out=torch.empty_like(x, dtype=torch.int8)),
-                lambda x: lp.cast(x, "bfloat16", **STOCHASTIC)),
-    "cast_like": Row(lambda x: lp.cast_like(x, torch.zeros(1, dtype=torch.int16)),
-                     lambda x: lp.cast_like(x, x.half(), out=torch.empty_like(x, dtype=torch.half)),
-                     lambda x: lp.cast_like(x, x.half(), **STOCHASTIC)),
-    "decode": Row(lambda x: lp.decode(_packed(x), "float4_e2m1fn", packed=True, shape=x.shape),
-                  lambda x: lp.decode(_codes(x), "float4_e2m1fn", out=torch.empty_like(x))),
-    "dequantize": Row(
-        lambda x: (lp.dequantize(lp.quantize(x, "int4", block_size=4, packed=True)),
-                   lp.quantize(x, "uint8", axis=0, zero_point=True).dequantize("float16"),
-                   lp.dequantize(lp.quantize(x, "nvfp4", block_size=3))),
-        lambda x: lp.dequantize(lp.quantize(x, "mxfp8_e4m3", block_size=4), out=torch.empty_like(x)),
-    ),
-    "dequantize_linear": Row(
-        lambda x: lp.dequantize_linear(lp.cast(x, "int8"), _scales(x), axis=0),
-        lambda x: lp.dequantize_linear(lp.cast(x, "uint8"), 0.3, 7, out=torch.empty_like(x)),
-    ),
-    "dynamic_quantize_linear": Row(lambda x: lp.dynamic_quantize_linear(x.nan_to_num(1.0, 2.0, -3.0))),
-    "encode": Row(lambda x: lp.encode(x, "float6_e3m2fn", packed=True),
-                  lambda x: lp.encode(x, "float16", out=torch.empty_like(x, dtype=torch.uint16)),
-                  lambda x: lp.encode(x, "float8_e5m2", **STOCHASTIC)),
-    "minmax_scale": Row(lambda x: lp.minmax_scale(x, "uint8", axis=1, block_size=3)),
-    "mx_dequantize": Row(lambda x: lp.mx_dequantize(*_mx(x), source="float4_e2m1fn", block_size=4)),
-    "mx_quantize": Row(
-        lambda x: (*_mx(x), *lp.mx_quantize(x, "float6_e2m3fn", axis=1, block_size=3, packed=True, swizzled=True)),
-        lambda x: lp.mx_quantize(x, block_size=2, out=_like(x, _U8, torch.float8_e8m0fnu)),
-        lambda x: lp.mx_quantize(x, "float8_e5m2", block_size=8, **STOCHASTIC),
-    ),
-    "nvfp4_dequantize": Row(lambda x: lp.nvfp4_dequantize(*_nvfp4(x), block_size=4)),
-    "nvfp4_quantize": Row(
-        lambda x: (*_nvfp4(x), *lp.nvfp4_quantize(x, global_scale=0.2, packed=True, swizzled=True)),
-        lambda x: lp.nvfp4_quantize(x, block_size=2, out=(*_like(x, _U8, _F8), x.new_empty(()))),
-        lambda x: lp.nvfp4_quantize(x, global_scale=_scales(x)[1], block_size=8, **STOCHASTIC),
-    ),
-    "pack": Row(lambda x: lp.pack(_codes(x, "int2"), "int2")),
-    "quantize": Row(
-        lambda x: (
-            *lp.quantize(x, "int8", axis=1), *lp.quantize(x, "mxfp4", block_size=4),
-            *lp.quantize(x, "nvfp4", block_size=4, packed=True), *lp.quantize(x.double(), "float8_e4m3fn", axis=0),
-            *lp.quantize(x, "uint4", block_size=3, zero_point=True),
-        ),
-        lambda x: tuple(lp.quantize(x, "int8", out=torch.empty_like(x, dtype=torch.int8))),
-        lambda x: tuple(lp.quantize(x, "float8_e5m2", **STOCHASTIC)),
-    ),
-    "quantize_linear": Row(
-        lambda x: lp.quantize_linear(x, lp.absmax_scale(x, "int8", axis=1), axis=1, output_dtype="int8"),
-        lambda x: lp.quantize_linear(x, 0.3, 5, out=torch.empty_like(x, dtype=torch.uint8), output_dtype="uint8"),
-        lambda x: lp.quantize_linear(x, 0.3, output_dtype="float8_e4m3fn", **STOCHASTIC),
-    ),
-    "to_torch": Row(lambda x: (lp.to_torch(_codes(x, "int4"), "int4"), lp.to_torch(lp.encode(x, "float16"), 10))),
-    "unpack": Row(lambda x: lp.unpack(_packed(x), "float4_e2m1fn", x.shape)),
-}  # fmt: skip
 RETURN_OTHERS = {"to_jax", "to_numpy", "stochastic_bits"}
 WITHOUT_ARRAYS = {
     "Format", "Quantized", "as_format", "build_info", "compare", "convert", "explain", "finfo", "float_format",
     "formats", "get_num_threads", "iinfo", "register", "roundings", "set_num_threads", "storage_dtype",
 }  # fmt: skip
-CALLS: dict[str, Call] = {
-    f"{name} {kind}": call
-    for name, row in FUNCTIONS.items()
-    for kind, call in row._asdict().items()
-    if call is not None
-}
 
 
-def test_every_public_function_has_its_row() -> None:
-    assert sorted([*FUNCTIONS, *RETURN_OTHERS, *WITHOUT_ARRAYS]) == sorted(lp.__all__)
-    for name, row in FUNCTIONS.items():
+def test_every_public_function_has_its_calls() -> None:
+    kinds: dict[str, set[str]] = {}
+    for name in CALLS:
+        kinds.setdefault(name.split()[0], set()).add(name.split()[1])
+    assert sorted([*kinds, *RETURN_OTHERS, *WITHOUT_ARRAYS]) == sorted(lp.__all__)
+    for name, found in kinds.items():
         parameters = inspect.signature(getattr(lp, name)).parameters
-        assert ("out" in parameters, "seed" in parameters) == (row.into is not None, row.seeded is not None), name
+        assert ("out" in parameters, "seed" in parameters) == ("into" in found, "seeded" in found), name
 
 
 def graph_of(module: Any) -> Any:
@@ -283,7 +188,7 @@ def test_batched(name: str) -> None:
 def test_batches_that_come_out_last() -> None:
     x = torch.stack([sample(seed) for seed in range(3)])
     for name in ("absmax_scale", "mx_quantize", "nvfp4_dequantize"):
-        call = FUNCTIONS[name].plain
+        call = CALLS[f"{name} plain"]
         assert bits(torch.vmap(call, out_dims=1)(x)) == bits(_stacked([call(one) for one in x], 1))
 
 

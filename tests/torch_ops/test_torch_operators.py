@@ -105,30 +105,6 @@ def test_operators_take_meta_tensors() -> None:
     assert (values.device.type, values.dtype, values.shape) == ("meta", torch.float16, (3, 5))
 
 
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda x: lp.cast(x, "fp8"), "`to` must be a format; got 'fp8' .did you mean float8_e4m3fn or float8_e5m2"),
-    (lambda x: lp.cast(x, "string"), "`x` must be a NumPy array to become text"),
-    (lambda x: lp.cast(x, "float16", source="float16"), "`x` must hold codes of `source` float16"),
-    (lambda x: lp.cast_like(x, x, opset=14), "`opset` must be from 15 to 28 for CastLike; got 14"),
-    (lambda x: lp.bitcast(x, "int16"), "`to` must be 32 bits wide, as float32 is; got int16 of 16"),
-    (lambda x: lp.encode(x, "int8", packed=True), "`to` must be a 2-, 4- or 6-bit format"),
-    (lambda x: lp.decode(x.to(torch.uint8), "int4", packed=True), "`shape` must be the number of elements"),
-    (lambda x: lp.decode(x.to(torch.uint8), "int4", shape=(6, 8)), "`shape` must be None unless"),
-    (lambda x: lp.quantize_linear(x, x[:2], output_dtype="uint8"), "`scale` must have for each axis of `x`"),
-    (lambda x: lp.quantize_linear(x, x[0], output_dtype="uint8"), "`axis` must be the axis of `x` along which"),
-    (lambda x: lp.quantize_linear(x, 1.0), "`output_dtype` must be the format of the result"),
-    (lambda x: lp.quantize_linear(x, None, output_dtype="uint8"), "`scale` must be a torch tensor.*; got NoneType"),
-    (lambda x: lp.quantize_linear(x, 1.0, "0"), "`zero_point` must be a torch tensor.*; got str"),
-    (lambda x: lp.quantize_linear(x, 1.0, output_dtype="float64"), "`output_dtype` must be a type that"),
-    (lambda x: lp.cast(x, "int8", out=x), "`out` must have shape .* and dtype torch.int8; got .*float32"),
-    (lambda x: lp.cast(x, "int8", out=3), "`out` must be a torch tensor, as `x` is; got int"),
-    (lambda x: lp.to_numpy(x), "`x` must be an array that torch does not trace"),
-])  # fmt: skip
-def test_errors_of_traced_calls(call: Any, message: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=message):
-        make_fx(call, tracing_mode="fake")(sample())
-
-
 def test_formats_without_a_name_are_refused_where_torch_traces() -> None:
     row = lp.float_format("nowhere_registered", exponent_bits=4, mantissa_bits=3)
     with pytest.raises(ValueError, match=r"`to` must be a row of lowprec.formats, .* or a registered one where torch"):

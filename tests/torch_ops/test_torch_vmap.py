@@ -184,25 +184,6 @@ def test_results_without_a_batch() -> None:
     assert bits(found[0]) == bits(lp.cast(constant, "int8").expand(SIZE, 2))
 
 
-def to_uint8(x: Any, scale: Any, **options: Any) -> Any:
-    return lp.quantize_linear(x, scale, output_dtype="uint8", **options)
-
-
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda x: to_uint8(x, torch.ones(3)), r"`scale` must have one element, shape \(4,\) for axis 0"),
-    (lambda x: to_uint8(x, 1.0, axis=1), None),
-    (lambda x: to_uint8(x, 1.0, axis=2), "`axis` must be from -1 to 0 for `x` of 1 dimensions; got 2"),
-    (lambda x: lp.quantize_linear(x, torch.ones(4), torch.zeros(2, dtype=torch.uint8)), "`zero_point` must have"),
-    (lambda x: lp.unpack(lp.cast(x, "uint8"), "int4", 9), "packed codes must be 1-D uint8 of 5 bytes for shape"),
-    (lambda x: lp.decode(lp.cast(x, "uint8"), "int4", shape=9), "`shape` must be None"),
-    (lambda x: lp.decode(lp.cast(x, "uint8"), "int4", packed=True), "`shape` must be"),
-    (lambda x: lp.encode(x, "int8", packed=True), "`to` must be a 2-, 4- or 6-bit format"),
-    (lambda x: to_uint8(x, 1.0, packed=True), "`output_dtype` must be a 2-, 4- or 6-bit format"),
-])  # fmt: skip
-def test_errors_name_the_shapes_within_the_batch(call: Any, message: str | None) -> None:
-    x = _values(SIZE, 4)
-    if message is None:
-        assert torch.vmap(call)(x).shape == (SIZE, 4)
-        return
-    with pytest.raises(ValueError, match=message):
-        torch.vmap(call)(x)
+def test_packed_codes_of_another_length() -> None:
+    with pytest.raises(ValueError, match="packed codes must be 1-D uint8 of 5 bytes for shape"):
+        torch.vmap(lambda x: lp.unpack(lp.cast(x, "uint8"), "int4", 9))(_values(SIZE, 4))

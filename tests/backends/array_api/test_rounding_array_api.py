@@ -9,6 +9,7 @@ import array_api_compat.numpy
 import numpy as np
 import pytest
 from support.bits import bits_of
+from support.cast_cases import edges
 from support.compare import assert_same
 
 import lowprec as lp
@@ -82,23 +83,6 @@ def test_every_code_of_narrow_sources(library: Any, name: str) -> None:
         modes = MODES if library is array_api_compat.numpy else MODES[place % 3 :: 3]
         for number, mode in enumerate(modes, place):
             check(codes, source, lp.as_format(target), rules(mode, number), library)
-
-
-def edges(target: Format, rng: np.random.Generator) -> np.ndarray:
-    """Return float64 numbers at, between and beside values of a format, beyond both ends, and special ones."""
-    codes = {
-        *range(4), *range(max(target.max_code - 3, 0), target.max_code), *rng.integers(0, target.max_code, 20).tolist(),
-    }  # fmt: skip
-    lower = np.array([target.magnitude(code) for code in sorted(codes)])
-    gap = np.array([target.magnitude(code + 1) for code in sorted(codes)]) - lower
-    places = np.array([0, 0.5, 0.25, 1 / 3, 2.0**-17, 2.0**-33, 1 - 2.0**-20])
-    between = (lower[:, None] + gap[:, None] * places).reshape(-1)
-    past = np.array(
-        [target.magnitude(1) * 2.0**-60, target.magnitude(0) * 0.75, target.max * 1.5, 1.7e308, 5e-324, 0.0]
-    )
-    magnitudes = np.concatenate([between, past[past < np.inf], [np.inf, np.nan]])
-    beside = [np.nextafter(between[1:], way) for way in (0.0, np.inf)]
-    return np.concatenate([part for each in (magnitudes, *beside) for part in (each, -each)])
 
 
 WIDE = (*TARGETS, "float16", "float32", "float64")

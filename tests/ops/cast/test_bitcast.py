@@ -5,7 +5,6 @@ from __future__ import annotations
 import types
 from typing import Any
 
-import array_api_strict as strict
 import numpy as np
 import pytest
 from support.optional import Missing, optional
@@ -60,33 +59,6 @@ def test_torch(source: lp.Format, target: lp.Format) -> None:
     assert lp.bitcast(got, source, source=target).view(torch.uint8).tolist() == codes.tolist()
 
 
-@pytest.mark.parametrize(("source", "target", "numbers", "expected"), [
-    ("int4", "uint4", [-8, -1, 0, 7], [8, 15, 0, 7]), ("uint4", "int4", [8, 15, 0, 7], [-8, -1, 0, 7]),
-    ("int2", "uint2", [-2, -1, 1], [2, 3, 1]), ("int4", "float4_e2m1fn", [-8, -1, 7], [8, 15, 7]),
-    ("float4_e2m1fn", "int4", [8, 15, 7], [-8, -1, 7]),
-])  # fmt: skip
-@pytest.mark.parametrize("library", [torch, strict], ids=["torch", "strict"])
-def test_narrow_integers_are_values_in_other_libraries(
-    library: Any, source: str, target: str, numbers: list[int], expected: list[int]
-) -> None:
-    x = library.asarray(numbers, dtype=library.int8 if min(numbers) < 0 else library.uint8)
-    got = lp.bitcast(x, target, source=source)
-    assert got.dtype == lp.storage_dtype(target, library)
-    assert np.asarray(got).tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("source", "target"), [("float32", "uint32"), ("uint32", "float32"), ("float64", "int64"), ("int16", "float16"),
-                           ("uint8", "bool"), ("complex64", "float64"), ("int8", "float8_e4m3fn")],
-)  # fmt: skip
-def test_strict(source: str, target: str) -> None:
-    codes = _codes(lp.formats[source]) & 1 if target == "bool" else _codes(lp.formats[source])
-    x = strict.asarray(codes.view(lp.formats[source].dtype))
-    got = lp.bitcast(x, target)
-    assert got.dtype == lp.storage_dtype(target, strict)
-    assert _bytes(got, lp.formats[target]) == codes.tobytes()
-
-
 class Viewed:
     """An array of a library that has views and gives its memory to no other, as some on devices do."""
 
@@ -125,33 +97,6 @@ def test_special_bits() -> None:
     float6 = lp.bitcast(np.array([33], np.uint8), "float6_e3m2fn", source="float6_e2m3fn")
     assert float6.dtype == lp.formats["float6_e3m2fn"].dtype
     assert float6.view(np.uint8).tolist() == [33]
-
-
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda: lp.bitcast(np.zeros(2, np.float32), "int64"), "`to` must be 32 bits wide, as float32 is; got int64"),
-    (lambda: lp.bitcast(np.zeros(2, np.uint8), "int4"), "`to` must be 8 bits wide, as uint8 is; got int4 of 4"),
-    (lambda: lp.bitcast(np.zeros(2), "string"), "`to` must be one of .*complex128; got string"),
-    (lambda: lp.bitcast(np.zeros(2), "int64", opset=25), "`opset` must be from 26 to 28 for BitCast; got 25"),
-    (lambda: lp.bitcast(lp.cast(np.zeros(2), "float6_e2m3fn"), "float6_e3m2fn"), "no version of BitCast has"),
-    (lambda: lp.cast_like(np.zeros(2), np.zeros(2), opset=14), "`opset` must be from 15 to 28 for CastLike"),
-    (lambda: lp.cast_like(np.zeros(2), lp.cast(np.zeros(1), "float6_e2m3fn")), "`like` .*no version of CastLike"),
-    (lambda: lp.cast_like(np.zeros(2), lp.cast(np.zeros(1), "int4"), opset=20), "CastLike has since opset 21"),
-    (lambda: lp.cast_like(np.zeros(2), np.zeros(1), saturate=False, opset=15), "`saturate` must be True before"),
-])  # fmt: skip
-def test_values_that_are_refused(call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-def test_types_that_are_refused() -> None:
-    with pytest.raises(TypeError, match="`x` must be an array"):
-        lp.bitcast([1], "int8")
-    with pytest.raises(TypeError, match="`like` must be an array"):
-        lp.cast_like(np.zeros(2), "float16")
-    with pytest.raises(TypeError, match="`like` must hold"):
-        lp.cast_like(np.zeros(2), np.zeros(2, complex))
-    with pytest.raises(TypeError, match="got dtype object"):
-        lp.bitcast(np.array([None]), "int64")
 
 
 def test_cast_like_ignores_the_library_of_like() -> None:

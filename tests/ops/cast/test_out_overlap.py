@@ -19,51 +19,6 @@ from lowprec.arrays.array_memory import overlaps_itself
 torch: Any = optional("torch")
 
 X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
-BYTES = np.zeros(64, np.uint8)
-OVERLAPPING = [
-    as_strided(BYTES, (3, 4), (0, 1)), as_strided(BYTES, (3, 4), (1, 1)), as_strided(BYTES, (3, 4), (4, 0)),
-    as_strided(BYTES[20:], (3, 4), (-3, 1)), as_strided(BYTES, (3, 4), (6, 2)), as_strided(BYTES, (3, 4), (3, 2)),
-]  # fmt: skip
-REFUSED = "^`out` must have memory of its own for every element; got an array that overlaps itself$"
-
-
-@pytest.mark.parametrize("out", OVERLAPPING, ids=lambda out: str(out.strides))
-def test_out_over_itself_is_refused(out: np.ndarray) -> None:
-    before = BYTES.copy()
-    for call in (
-        lambda: lp.cast(X, "uint8", out=out),
-        lambda: lp.encode(X, "float8_e4m3fn", out=out),
-        lambda: lp.decode(X.view(np.uint32), "float32", to="uint8", out=out),
-        lambda: lp.quantize_linear(X, 0.5, output_dtype="uint8", out=out),
-        lambda: lp.quantize_linear(X, X[0], axis=1, output_dtype="uint8", out=out),
-        lambda: lp.cast_like(X, np.zeros(1, np.uint8), out=out),
-    ):
-        with pytest.raises(ValueError, match=REFUSED):
-            call()
-    assert np.array_equal(BYTES, before)
-
-
-def test_other_results_over_themselves() -> None:
-    room = np.zeros(12, np.float32)
-    with pytest.raises(ValueError, match=REFUSED):
-        lp.dequantize_linear(np.zeros((3, 4), np.uint8), 0.5, out=as_strided(room, (3, 4), (4, 4)))
-    with pytest.raises(ValueError, match=REFUSED):
-        lp.cast(X.astype(np.float16), "float32", out=as_strided(room, (3, 4), (2, 8)))  # halves of elements
-    with pytest.raises(ValueError, match=REFUSED):
-        lp.cast(X, "string", out=as_strided(np.empty(12, object), (3, 4), (0, 8)))
-
-
-@pytest.mark.parametrize("size", [(3, 0), (4, 0), (0, 1), (1, 1), (3, 2)])
-def test_tensors_over_themselves(size: tuple[int, int]) -> None:
-    out = torch.zeros(64, dtype=torch.uint8).as_strided((3, 4), size)
-    for call in (
-        lambda: lp.cast(torch.from_numpy(X), "uint8", out=out),
-        lambda: lp.quantize_linear(torch.from_numpy(X), 0.5, output_dtype="uint8", out=out),
-    ):
-        with pytest.raises(ValueError, match=REFUSED):
-            call()
-    with pytest.raises(ValueError, match=REFUSED):
-        lp.cast(torch.from_numpy(X), "uint8", out=torch.zeros(1, 4, dtype=torch.uint8).expand(3, 4))
 
 
 def test_a_read_only_view_of_a_library_without_flags() -> None:

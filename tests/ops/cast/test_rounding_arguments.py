@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -22,9 +21,6 @@ CALLS: dict[str, Callable[..., Any]] = {
     "encode": lambda **how: lp.encode(X, "float8_e5m2", **how),
     "quantize_linear": lambda **how: lp.quantize_linear(X, 0.5, output_dtype="float8_e5m2", **how),
 }
-SEED_WANTED = "`seed` must be an integer from 0 to 2**64 - 1"
-BITS_WANTED = "`random_bits` must be an integer from 1 to 32"
-OFFSET_WANTED = "`offset` must be an integer from 0 to 2**63 - 1"
 DRAWN = {"rounding": "stochastic", "seed": 1}
 
 
@@ -36,37 +32,14 @@ def call(request: pytest.FixtureRequest) -> Callable[..., Any]:
 
 @pytest.mark.parametrize(("options", "message"), [
     ({"rounding": "up"}, "`rounding` must be one of nearest_even, nearest_away, .*stochastic_c; got 'up'"),
-    ({"rounding": ""}, "`rounding` must be one of .*; got ''"),
-    ({"rounding": True}, "`rounding` must be one of .*; got True"),
-    ({"rounding": np.array(["to_odd"])}, r"`rounding` must be one of .*; got array\(\['to_odd'\]"),
-    ({"rounding": ["to_odd"]}, r"`rounding` must be one of .*; got \['to_odd'\]"),
     ({"overflow": "saturate"}, "`overflow` must be one of sat_finite, sat_propagate, ovf_inf; got 'saturate'"),
-    ({"overflow": True}, "`overflow` must be one of .*; got True"),
-    ({"overflow": {}}, "`overflow` must be one of .*; got {}"),
     ({"nan": "ieee"}, "`nan` must be one of signed, plain, zero, largest; got 'ieee'"),
-    ({"nan": 0.0}, "`nan` must be one of .*; got 0.0"),
-    ({"rounding": "stochastic"}, re.escape(SEED_WANTED) + " where `rounding` is stochastic; got None"),
-    ({"rounding": "stochastic_c", "seed": None}, re.escape(SEED_WANTED) + " where .* stochastic_c; got None"),
-    ({**DRAWN, "seed": -1}, re.escape(SEED_WANTED) + "; got -1"),
-    ({**DRAWN, "seed": 2**64}, re.escape(SEED_WANTED) + "; got 18446744073709551616"),
-    ({**DRAWN, "seed": 10**5000}, re.escape(SEED_WANTED) + "; got an integer of 16610 bits"),
-    ({**DRAWN, "seed": 1.0}, re.escape(SEED_WANTED) + "; got 1.0"),
-    ({**DRAWN, "seed": "1"}, re.escape(SEED_WANTED) + "; got '1'"),
-    ({**DRAWN, "seed": True}, re.escape(SEED_WANTED) + "; got True"),
-    ({**DRAWN, "seed": np.array([1, 2])}, re.escape(SEED_WANTED) + "; got array"),
+    ({"rounding": "stochastic"}, "`seed` must be an integer from 0 to .* where `rounding` is stochastic; got None"),
     ({"seed": 1}, "`seed` must be None unless `rounding` is stochastic; got 1"),
-    ({"seed": 0, "rounding": "to_odd"}, "`seed` must be None unless `rounding` is stochastic; got 0"),
-    ({"seed": 1, "overflow": "ovf_inf"}, "`seed` must be None unless `rounding` is stochastic; got 1"),
-    *(({**DRAWN, "random_bits": n}, re.escape(BITS_WANTED)) for n in (0, 33, -1, True, 1.5, None, "8")),
-    ({"rounding": "to_odd", "random_bits": 0}, re.escape(BITS_WANTED)), ({"random_bits": 33}, re.escape(BITS_WANTED)),
-    *(({**DRAWN, "offset": n}, re.escape(OFFSET_WANTED)) for n in (-1, 2**63, True, 0.5, None)),
-    ({"offset": -1}, re.escape(OFFSET_WANTED) + "; got -1"),
+    ({**DRAWN, "random_bits": 33}, "`random_bits` must be an integer from 1 to 32; got 33"),
+    ({**DRAWN, "offset": -1}, "`offset` must be an integer from 0 to .*; got -1"),
     ({"rounding": "to_odd", "saturate": False}, "`saturate` must be True.*where `rounding` is given; got False"),
-    ({"overflow": "ovf_inf", "saturate": False}, "`saturate` must be True.*where `overflow` is given; got False"),
-    ({"nan": "plain", "saturate": False}, "`saturate` must be True.*where `nan` is given; got False"),
-    ({"rounding": "to_odd", "opset": 23}, "`opset` must be 28.*where `rounding` is given; got 23"),
     ({"nan": "zero", "opset": 25}, "`opset` must be 28.*where `nan` is given; got 25"),
-    ({**DRAWN, "saturate": False}, "`saturate` must be True.*where `rounding` is given; got False"),
 ])  # fmt: skip
 def test_refusals_name_the_parameter(call: Callable[..., Any], options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -95,11 +68,6 @@ def test_targets_are_floats(target: str, rule: dict[str, Any]) -> None:
             lp.quantize_linear(X, 0.5, np.array(0, lp.formats[target].dtype), **rule)
         with pytest.raises(ValueError, match=wanted.replace("output_dtype", "like")):
             lp.cast_like(X, np.zeros(1, lp.formats[target].dtype), **rule)
-
-
-def test_text_is_no_target() -> None:
-    with pytest.raises(ValueError, match="`to` must be a float format where `rounding` is given; got string"):
-        lp.cast(X, "string", rounding="to_odd")
 
 
 def test_integers_of_every_kind_are_seeds(call: Callable[..., Any]) -> None:

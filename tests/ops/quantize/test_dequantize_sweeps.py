@@ -11,7 +11,6 @@ from support.quantize_cases import (
     PRECISIONS,
     Types,
     codes,
-    draw_codes,
     draw_zero_point,
     expect_dequantized,
     generator,
@@ -123,20 +122,3 @@ def test_the_product_is_rounded_to_float32_then_to_the_output() -> None:
         for who in tiers_and_threads(threads=(2,)):
             got = codes(lp.dequantize_linear(x, scale, axis=0, output_dtype=output), output)
             assert np.array_equal(got, twice), who
-
-
-@pytest.mark.one_in(5)
-@pytest.mark.parametrize("x_format", SOURCES, **BY_NAME)
-def test_large_arrays_on_many_threads(x_format: Format, tally: Counter[str]) -> None:
-    rng = generator("large", x_format)
-    x = draw_codes(rng, x_format, (5, 509, 41))
-    types = Types(x_format, FLOAT32, FLOAT32)
-    layouts = [(0, 0, (5,)), (1, 0, (509,)), (2, 0, (41,)), (1, 100, (5, 6, 41)), (2, 32, (5, 509, 2)), (0, 0, ())]
-    for axis, block, shape in layouts:
-        scale = np.exp2(rng.uniform(-2, 2, shape)).astype(np.float32)
-        zero_point = draw_zero_point(rng, x_format, shape) if x_format.bits < 32 else None
-        options = {"axis": axis, "block_size": block, "output_dtype": OUTPUTS[axis]}
-        expected = expect_dequantized(x, scale, zero_point, types, options)
-        for who in tiers_and_threads():
-            got = codes(lp.dequantize_linear(x, scale, zero_point, **options), OUTPUTS[axis])
-            compare(tally, "DequantizeLinear, large arrays", got, expected, f"{who}, {x_format.name}, {options}", x)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 from support.optional import Missing, optional
@@ -47,16 +46,6 @@ def test_no_dimension_counts_as_one(axis: Any) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("axis", [2, -2, 2**70, -(2**70), 10**400])
-@pytest.mark.parametrize("rank", [0, 1])
-def test_an_axis_that_is_not_there(axis: int, rank: int) -> None:
-    message = f"^`axis` must be from -1 to 0 for `x` of {rank} dimensions; got (-?2|an? .*integer of .* bits|-?118.*)$"
-    for call, options in ((lp.quantize_linear, {"output_dtype": "int8"}), (lp.dequantize_linear, {})):
-        with pytest.raises(ValueError, match=message) as caught:
-            call(np.ones((1,) * rank, np.float32), 2.0, axis=axis, **options)
-        assert len(str(caught.value)) < 120
-
-
 # ---- types that are not given: 0, ONNX's UNDEFINED
 
 OPERATORS, VERSIONS = ("QuantizeLinear", "DequantizeLinear"), (10, 13, 19, 21, 23, 24, 25, 28)
@@ -78,19 +67,6 @@ def test_types_that_are_undefined(opset: int, undefined: Any) -> None:
         assert (got.dtype, got.tolist()) == (np.int8, [[1, 2, 3, 3], [-1, 4, -3, 5]])
     got = lp.dequantize_linear(CODES, np.float32(2), **options)
     assert (got.dtype, got.tolist()) == (np.float32, [[2, 4, 6, 8], [10, 12, 14, 16]])
-
-
-def test_no_other_type_is_undefined() -> None:
-    for stray in (False, 0.0, "0", "", np.bool(False), np.array(0)):
-        for name in ("output_dtype", "precision"):
-            with pytest.raises(ValueError, match=f"^`{name}` must be a format; got "):
-                lp.quantize_linear(X, 2.0, **{"output_dtype": "uint8"} | {name: stray})
-        with pytest.raises(ValueError, match=r"^`output_dtype` must be a format; got "):
-            lp.dequantize_linear(CODES, 2.0, output_dtype=stray)
-    with pytest.raises(ValueError, match=r"^`to` must be a format; got 0"):
-        lp.cast(X, 0)
-    with pytest.raises(ValueError, match=r"^`output_dtype` must be given where `scale` is float8_e8m0fnu; got None"):
-        lp.dequantize_linear(CODES, np.array(2, ml_dtypes.float8_e8m0fnu), output_dtype=0)
 
 
 @pytest.mark.parametrize(("operator", "opset"), list(itertools.product(OPERATORS, VERSIONS[3:])))
@@ -155,19 +131,6 @@ def test_messages_about_huge_integers_are_short(digits: int, sign: int) -> None:
         assert len(str(caught.value)) < 520
 
 
-@pytest.mark.parametrize("packed", ["no", None, 2, -1, 1.0, [], np.array([1, 0]), "True"])
-def test_packed_is_true_or_false(packed: Any) -> None:
-    codes = np.zeros(1, np.uint8)
-    for call in (
-        lambda: lp.encode(X, "int4", packed=packed),
-        lambda: lp.decode(codes, "int4", packed=packed, shape=2),
-        lambda: lp.quantize_linear(X, 1.0, output_dtype="int4", packed=packed),
-        lambda: lp.dequantize_linear(codes, 1.0, source="int4", packed=packed, shape=2),
-    ):
-        with pytest.raises(ValueError, match=r"^`packed` must be True or False; got "):
-            call()
-
-
 def test_what_counts_as_true_and_as_an_integer() -> None:
     pairs = ((True, False), (1, 0), (np.True_, np.False_), (np.int8(1), np.uint64(0)), (np.array(1), np.array(0)))
     for yes, no in pairs:
@@ -179,21 +142,8 @@ def test_what_counts_as_true_and_as_an_integer() -> None:
     assert [as_integer(value) for value in (3, np.int8(-3), np.array(5), 2**70)] == [3, -3, 5, 2**70]
 
 
-@pytest.mark.parametrize(
-    "shape",
-    [2**70, -1, (2**70,), (2**70, 0), (0, 2**62), (2**40, 2**40, 0), (1,) * 65, True, (True,), b"1", bytearray(2), 1.0],
-    ids=str,
-)
-def test_shapes_that_no_array_has(shape: Any) -> None:
-    packed = np.zeros(0, np.uint8)
-    for call in (
-        lambda: lp.unpack(packed, "int4", shape),
-        lambda: lp.decode(packed, "int4", packed=True, shape=shape),
-        lambda: lp.dequantize_linear(packed, 1.0, source="int4", packed=True, shape=shape),
-    ):
-        with pytest.raises(ValueError, match=r"^`(shape|packed|codes|x)` must .*; got "):
-            call()
-    assert lp.unpack(packed, "int4", (0, 2**50)).shape == (0, 2**50)
+def test_shapes_of_many_elements_and_axes() -> None:
+    assert lp.unpack(np.zeros(0, np.uint8), "int4", (0, 2**50)).shape == (0, 2**50)
     assert lp.unpack(np.zeros(1, np.uint8), "int4", (1,) * 64).ndim == 64
 
 

@@ -1,4 +1,4 @@
-"""Tiles: two axes with two block sizes, against a division in plain NumPy; what they refuse."""
+"""Tiles: two axes with two block sizes, against a division in plain NumPy."""
 
 from __future__ import annotations
 
@@ -65,27 +65,6 @@ def test_layouts_packed_codes_and_out() -> None:
         X, np.full((1, 1), 0.5, np.float32), axis=(0, 1), block_size=(9, 9), output_dtype="int8"
     )
     assert (single == np.rint(X / np.float32(0.5))).all()
-
-
-# ---- refusals
-@pytest.mark.parametrize(("options", "message"), [
-    ({**TILES, "opset": 25}, "`opset` must be 28, the default, for tiles, which no version of .*; got 25"),
-    ({"axis": (0, 1), "block_size": 4}, "`block_size` must be two integers where `axis` is two; got 4"),
-    ({"axis": 1, "block_size": (2, 4)}, "`axis` must be two integers where `block_size` is two; got 1"),
-    ({"axis": (0, True), "block_size": (2, 4)}, r"`axis` must be two integers .*; got \(0, True\)"),
-    ({"axis": (0, 1, 2), "block_size": (2, 4)}, r"`axis` must be two integers .*; got \(0, 1, 2\)"),
-    ({"axis": (0, 2), "block_size": (2, 4)}, r"`axis` must be two different axes from -2 to 1 .*; got \(0, 2\)"),
-    ({"axis": (1, -1), "block_size": (2, 4)}, r"`axis` must be two different axes .*; got \(1, -1\)"),
-    ({"axis": (0, 1), "block_size": (0, 4)}, r"`block_size` must be positive along both axes; got \(0, 4\)"),
-    ({"axis": (0, 1), "block_size": (2, 2.0)}, r"`block_size` must be two integers .*; got \(2, 2.0\)"),
-    ({"axis": (1, 0), "block_size": (2, 4)}, r"`scale` must have shape \(2, 3\) .*; got \(3, 2\)"),
-])  # fmt: skip
-def test_refusals(options: dict[str, Any], message: str) -> None:
-    lp.quantize_linear(X, SCALE, ZERO, **TILES)  # must not be found for what equals its options
-    with pytest.raises(ValueError, match=message):
-        lp.quantize_linear(X, SCALE, ZERO, **options)
-    with pytest.raises(ValueError, match=message):
-        lp.dequantize_linear(CODES, SCALE, ZERO, **options)
 
 
 def test_zero_points_have_the_shape_of_scales() -> None:

@@ -1,4 +1,4 @@
-"""QuantizeLinear against the oracle: every combination of types in every version, granularities, attributes."""
+"""QuantizeLinear and DequantizeLinear against the oracle: every combination of types in every version."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from support.compare import compare, tiers_and_threads
 from support.quantize_cases import (
+    FLOAT32,
     PRECISIONS,
     VERSIONS,
-    Types,
     codes,
-    expect_quantized,
+    dequantize_case,
     generator,
     granularities,
     quantize_case,
@@ -24,82 +24,47 @@ import lowprec as lp
 from lowprec.spec.formats import Format, as_format
 
 UINT8 = as_format("uint8")
-BY_NAME = {"ids": lambda fmt: fmt.name}
-TARGETS = [(v, y) for v in VERSIONS for y in dict.fromkeys(t.y for t in type_table("QuantizeLinear", v))]
+OUTPUTS = PRECISIONS[:3]
+OPERATORS: dict[str, tuple[Any, Any, str]] = {
+    "QuantizeLinear": (lp.quantize_linear, quantize_case, "y"),
+    "DequantizeLinear": (lp.dequantize_linear, dequantize_case, "x"),
+}
+CASES = [
+    (operator, version, fmt)
+    for operator, (_, _, side) in OPERATORS.items()
+    for version in VERSIONS
+    for fmt in dict.fromkeys(getattr(types, side) for types in type_table(operator, version))
+]
 
 
-def _check(
-    tally: Counter[str], rng: np.random.Generator, types: Types, shape: tuple[int, ...], scale_shape: tuple[int, ...],
-    options: dict[str, Any], *, with_zero_point: bool,
-) -> None:  # fmt: skip
-    """Draw one call, and compare its codes by every instruction set."""
-    x, scale, zero_point, expected = quantize_case(rng, types, shape, scale_shape, options, zero_point=with_zero_point)
-    if not with_zero_point and (types.y is not UINT8 or options.get("opset", 28) >= 21):
-        options = {**options, "output_dtype": types.y}
-    for who in tiers_and_threads(threads=()):
-        got = codes(lp.quantize_linear(x, scale, zero_point, **options), types.y)
-        what = f"{who}, {types.x.name} by {types.scale.name} to {types.y.name}, scale {scale_shape}, {options}"
-        compare(tally, "QuantizeLinear, types and shapes", got, expected, what, x, scale)
-
-
-@pytest.mark.one_in(7)
-@pytest.mark.parametrize(("version", "y"), TARGETS, ids=lambda part: getattr(part, "name", part))
-def test_every_combination(version: int, y: Format, tally: Counter[str]) -> None:
-    shape = (3, 5, 7)
-    ways = list(granularities(shape, version))
-    for types in type_table("QuantizeLinear", version):
-        if types.y is not y:
+@pytest.mark.one_in(9)
+@pytest.mark.parametrize(("operator", "version", "fmt"), CASES, ids=lambda part: getattr(part, "name", part))
+def test_every_combination(operator: str, version: int, fmt: Format, tally: Counter[str]) -> None:
+    function, draw, side = OPERATORS[operator]
+    ways = list(granularities((3, 5, 7), version))
+    for types in type_table(operator, version):
+        if getattr(types, side) is not fmt:
             continue
         rng = generator("types", version, *types)
         later = [ways[i] for i in rng.permutation(np.arange(2, len(ways)))[:5]]
         for place, (scale_shape, plain) in enumerate([*ways[:2], *later]):
             options: dict[str, Any] = {**plain, "opset": version}
-            if version >= 19 and place % 2:
-                options["saturate"] = bool(rng.integers(2))
-            if version >= 23 and place % 3 == 0:
-                options["precision"] = PRECISIONS[rng.integers(4)].name
-            without = (place % 3 == 2) and (version >= 21 or y is UINT8)
-            _check(tally, rng, types, shape, scale_shape, options, with_zero_point=not without)
-
-
-@pytest.mark.one_in(5)
-@pytest.mark.parametrize("shape", [(9,), (1,), (4, 6), (6, 1), (2, 3, 5), (2, 3, 2, 4), (2, 1, 3, 2, 2)])
-@pytest.mark.parametrize("y", ["uint8", "int4", "float8_e4m3fn", "float4_e2m1fn"])
-def test_every_granularity(shape: tuple[int, ...], y: str, tally: Counter[str]) -> None:
-    types = Types(as_format("float32"), as_format("float32"), as_format(y))
-    rng = generator("granularity", shape, y)
-    for scale_shape, options in granularities(shape, 28):
-        for with_zero_point in (True, False):
-            _check(tally, rng, types, shape, scale_shape, options, with_zero_point=with_zero_point)
-
-
-@pytest.mark.one_in(7)
-@pytest.mark.parametrize("precision", PRECISIONS, **BY_NAME)
-@pytest.mark.parametrize("y", ["int8", "uint16", "int2", "float8_e5m2", "float6_e3m2fn"])
-def test_precision(precision: Format, y: str, tally: Counter[str]) -> None:
-    for types in type_table("QuantizeLinear", 28):
-        if types.y.name == y:
-            rng = generator("precision", precision, *types)
-            for scale_shape, plain in (((40,), {"axis": 1}), ((), {})):
-                options = {**plain, "precision": precision}
-                _check(tally, rng, types, (8, 40), scale_shape, options, with_zero_point=True)
-                _check(tally, rng, types, (8, 40), scale_shape, options, with_zero_point=False)
-
-
-@pytest.mark.parametrize("opset", range(19, 29))
-@pytest.mark.parametrize("saturate", [True, False])
-def test_float8_special_values_in_every_opset(opset: int, saturate: bool, tally: Counter[str]) -> None:
-    x = np.array([np.inf, -np.inf, 1e30, -1e30, np.nan, -np.nan, 0.0, -0.0, 3e38, -3e38, 464, 465], np.float32)
-    for y in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"):
-        types = Types(as_format("float32"), as_format("float32"), as_format(y))
-        options = {"saturate": saturate, "opset": opset}
-        zero_point = np.zeros((), types.y.dtype)
-        for scale in (1.0, -2.0, 0.25, np.inf, np.nan, 0.0):
-            factor = np.float32(scale)
-            expected = expect_quantized(x, np.asarray(factor), zero_point, types, options)
+            has_zero, result = place % 3 != 2, types.y
+            if operator == "QuantizeLinear":
+                if version >= 19 and place % 2:
+                    options["saturate"] = bool(rng.integers(2))
+                if version >= 23 and place % 3 == 0:
+                    options["precision"] = PRECISIONS[rng.integers(4)].name
+                has_zero = has_zero or (version < 21 and fmt is not UINT8)
+                if version >= 21 and not has_zero:
+                    options["output_dtype"] = fmt
+            elif version >= 23 and (place % 4 or not types.scale.has_zero):
+                result = options["output_dtype"] = OUTPUTS[place % 3] if types.scale.has_zero else FLOAT32
+            case = draw(rng, types, (3, 5, 7), scale_shape, options, zero_point=has_zero)
             for who in tiers_and_threads(threads=()):
-                got = codes(lp.quantize_linear(x, factor, zero_point, **options), types.y)
-                compare(tally, "QuantizeLinear, types and shapes", got, expected, f"{who}, {y}, {options}", x, factor)
+                got = codes(function(case.x, case.scale, case.zero_point, **options), result)
+                what = f"{who}, {types.x.name} by {types.scale.name} to {result.name}, scale {scale_shape}, {options}"
+                compare(tally, f"{operator}, types and shapes", got, case.expected, what, case.x)
 
 
 @pytest.mark.parametrize("alias", ["INT16", 5, np.int16, np.dtype(np.int16), lp.formats["int16"]])
@@ -110,3 +75,35 @@ def test_output_dtype_goes_by_every_name(alias: Any) -> None:
     assert got.tolist() == [0, 1, -2, 32767]
     same = lp.quantize_linear(x, np.float32(2), np.int16(1), output_dtype=alias)
     assert same.tolist() == [1, 2, -1, 32767]
+
+
+def test_the_result_has_the_type_of_the_scale() -> None:
+    x = np.array([0, 3, 128, 255], np.uint8)
+    for output in OUTPUTS:
+        got = lp.dequantize_linear(x, np.asarray(2, output.dtype), np.uint8(128))
+        assert got.dtype == output.dtype
+        assert got.astype(np.float32).tolist() == [-256, -250, 0, 254]
+    assert lp.dequantize_linear(x, 2.0, 128).dtype == np.float32
+    assert lp.dequantize_linear(x, 2.0, 128).tolist() == [-256, -250, 0, 254]
+    half = lp.dequantize_linear(x, 2.0, 128, output_dtype="float16")
+    assert half.dtype == np.float16
+    assert half.tolist() == [-256, -250, 0, 254]
+
+
+def test_a_zero_keeps_the_sign_of_the_product() -> None:
+    float4 = as_format("float4_e2m1fn")
+    minus = np.float32(-2)
+    assert np.signbit(lp.dequantize_linear(np.array([0, 5], np.int8), minus, np.int8(0))).tolist() == [True, True]
+    assert np.signbit(lp.dequantize_linear(np.array([5, 4], np.int8), np.float32(2), np.int8(5))).tolist() == [
+        False,
+        True,
+    ]
+    x = np.array([0x8, 0x0, 0x2], np.uint8).view(float4.dtype)  # -0, +0, 1
+    assert np.signbit(lp.dequantize_linear(x, np.float32(2))).tolist() == [True, False, False]
+    for zero_point, signs in ((0x0, [True, False, False]), (0x8, [False, False, False])):
+        offset = np.asarray(np.uint8(zero_point)).view(float4.dtype)
+        assert np.signbit(lp.dequantize_linear(x, np.float32(2), offset)).tolist() == signs
+    one = np.asarray(np.uint8(0x2)).view(float4.dtype)
+    assert lp.dequantize_linear(x, np.float32(2), one).tolist() == [-2, -2, 0]
+    x8 = np.array([0x80, 0x00], np.uint8).view(as_format("float8_e5m2").dtype)
+    assert np.signbit(lp.dequantize_linear(x8, np.float32(2), np.zeros_like(x8[0]))).tolist() == [True, False]

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.array_libraries import library
+from support.bits import bits_of
 from support.optional import optional
 
 import lowprec as lp
@@ -21,6 +22,7 @@ X = np.linspace(-3, 3, 24, dtype=np.float32).reshape(4, 6)
 HALF = X.astype(np.float16)
 CODES = np.arange(-12, 12, dtype=np.int8).reshape(4, 6)
 NUMBERS = [np.float64(0.1), np.longdouble(0.1), np.float64(np.inf)]
+KEPT = [np.float32(0.1), np.float16(0.1), ml_dtypes.bfloat16(0.1)]
 INTEGERS = [np.int64(3), np.uint8(3), np.uint64(3), np.float64(3), ml_dtypes.float8_e4m3fn(3)]
 
 
@@ -38,33 +40,20 @@ def host(x: Any) -> np.ndarray:
     return x.numpy() if hasattr(x, "numpy") and not hasattr(x, "chunks") else np.asarray(x)
 
 
-@pytest.mark.parametrize("scale", NUMBERS + INTEGERS, ids=repr)
-def test_scales_that_are_numbers(scale: Any, given: Any) -> None:
-    number, is_strict = float(scale), "strict" in type(given(X)).__module__
-    for x in (X, HALF)[: 1 if is_strict else 2]:  # the type of x decides how the number is rounded
-        expected = lp.quantize_linear(x, number, output_dtype="int8")
-        for _ in range(3):  # unknown, known
-            assert np.array_equal(host(lp.quantize_linear(given(x), scale, output_dtype="int8")), expected)
-    values = lp.dequantize_linear(CODES, number)
+@pytest.mark.parametrize("scale", NUMBERS + INTEGERS + KEPT, ids=repr)
+def test_scales(scale: Any, given: Any) -> None:
+    """The type of x decides how a number is rounded; a scalar of a type that scales have keeps it."""
+    plain = np.asarray(scale) if any(scale is one for one in KEPT) else float(scale)
+    is_strict = "strict" in type(given(X)).__module__
+    for x in (X, HALF) if isinstance(plain, float) and not is_strict else (X,):
+        for how in ({}, {"scale_format": "bfloat16"}) if isinstance(plain, float) else ({},):
+            expected = bits_of(lp.quantize_linear(x, plain, output_dtype="int8", **how))
+            for _ in range(3):  # unknown, known
+                found = lp.quantize_linear(given(x), scale, output_dtype="int8", **how)
+                assert np.array_equal(bits_of(found), expected)
+    values = bits_of(lp.dequantize_linear(CODES, plain))
     for _ in range(3):
-        assert np.array_equal(host(lp.dequantize_linear(given(CODES), scale)), values, equal_nan=True)
-    assert np.array_equal(
-        host(lp.quantize_linear(given(X), scale, scale_format="bfloat16", output_dtype="int8")),
-        lp.quantize_linear(X, number, scale_format="bfloat16", output_dtype="int8"),
-    )
-
-
-@pytest.mark.parametrize("scale", [np.float32(0.1), np.float16(0.1), ml_dtypes.bfloat16(0.1)], ids=repr)
-def test_scales_that_keep_their_type(scale: Any, given: Any) -> None:
-    expected = lp.quantize_linear(X, np.asarray(scale), output_dtype="int8")
-    values = lp.dequantize_linear(CODES, np.asarray(scale))
-    for _ in range(3):
-        assert np.array_equal(host(lp.quantize_linear(given(X), scale, output_dtype="int8")), expected)
-        got = lp.dequantize_linear(given(CODES), scale)
-        name = str(got.dtype).rpartition(".")[2]
-        assert name == values.dtype.name or name == "uint16"  # which holds codes
-        if name not in ("uint16", "bfloat16"):
-            assert np.array_equal(host(got), values)
+        assert np.array_equal(bits_of(lp.dequantize_linear(given(CODES), scale)), values)
 
 
 def test_scales_that_hold_codes(given: Any) -> None:

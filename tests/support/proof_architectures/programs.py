@@ -27,8 +27,6 @@ from support import cuda_on_cpu
 from support.cast_cases import FLOATS, NARROW, expected_codes, options_for
 from support.proof_architectures.targets import NATIVE, Driver, widths_of_params
 
-__all__ = ["all_programs", "block_lines", "cases_of_oracle", "line_of"]
-
 SOURCES = ("float64", "float32", "float16", "bfloat16", "float8_e5m2", "int64", "uint64", "int32", "binary8p1uf")
 ROUNDED = (
     "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e3m2fn",

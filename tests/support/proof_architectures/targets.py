@@ -13,8 +13,6 @@ from typing import Any
 
 from support.paths import ROOT
 
-__all__ = ["NATIVE", "TARGETS", "Driver", "Target", "loops_of_table", "widths_of_params", "write_table"]
-
 NATIVE = ROOT / "lowprec" / "_native"
 PREFIX = "__pyx_f_7lowprec_7_native_9tier_base_"
 

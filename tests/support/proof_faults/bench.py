@@ -15,8 +15,6 @@ from . import forked, kernels
 from .forked import Case, Outcome
 from .jobs import BIG, JOBS, Job, State, leftovers, state
 
-__all__ = ["Bench", "is_not_ours", "problems"]
-
 MUST_FAIL = {"write", "truncate", "fsync"}
 """Groups in which no error may be passed over: bytes would be missing."""
 

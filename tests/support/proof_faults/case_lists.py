@@ -12,8 +12,6 @@ from . import kernels
 from .bench import Bench
 from .forked import Case
 
-__all__ = ["KINDS", "cases_of"]
-
 CHANGES = "write+open+fsync+rename+truncate+copy+link+mkdir+remove+chmod"
 """Calls that change the disk: a process is killed before each, and half-way through a write."""
 

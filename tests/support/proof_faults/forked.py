@@ -16,8 +16,6 @@ from lowprec.cli import main
 
 from . import shim
 
-__all__ = ["Case", "Child", "Outcome", "command", "start"]
-
 PATIENCE = 60.0
 """Seconds after which a child hangs."""
 

@@ -15,8 +15,6 @@ from support.containers import SOURCES, onnx
 from support.optional import Missing
 from support.resumed_conversions import three_shards
 
-__all__ = ["BIG", "JOBS", "Job", "State", "leftovers", "state"]
-
 State = dict[str, bytes]
 """Files of a target by name; those of ONNX's data under a name of their own."""
 

@@ -14,8 +14,6 @@ from support.checkpoint_files import values
 
 from .forked import Case, Child, Outcome, set_fault
 
-__all__ = ["CALLS", "count", "run"]
-
 
 @functools.cache
 def _array() -> Any:

@@ -10,8 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["ACTIONS", "GROUPS", "calls", "compiler", "compile_shim", "hits", "is_loaded", "set_fault"]
-
 GROUPS = {
     name: 1 << bit
     for bit, name in enumerate(

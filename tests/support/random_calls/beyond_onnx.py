@@ -12,22 +12,19 @@ from lowprec import reference
 from lowprec.reference.philox import random_words
 from lowprec.reference.whole_arrays import array_values, dequantized, quantized, quotient, rounded, rounded_from_float64
 from lowprec.spec.formats import FLOAT32, Format, as_format
-from lowprec.spec.rounding_modes import STOCHASTIC, Rounding
 from support import quantize_cases
 from support.random_calls.calls import Call, Expected
-from support.random_calls.casts import draw_rules
+from support.random_calls.casts import draw_rules, rounding_of
 from support.random_calls.linear import with_out
 from support.random_calls.memory import Array, Placed, place
 from support.random_calls.values import FORMATS, draw_codes, draw_shape
-
-__all__ = ["dequantize_beyond_onnx", "quantize_beyond_onnx"]
 
 Rng = np.random.Generator
 _FLOATS = tuple(as_format(name) for name in ("float32", "float16", "bfloat16"))
 _CODES = tuple(
     fmt for fmt in FORMATS if fmt.name != "bool" and fmt.bits <= 16 and fmt not in _FLOATS and fmt.has_zero
 )  # fmt: skip
-_NUMBERS = (1, 2, 0.5, 0.1, -3.0, 1e-6, 300.0, 2.0**-20)
+_NUMBERS = (1, 2, 0.5, 0.1, -3.0, 1e-6, 300.0, 2.0**-20, 2**53 + 1, 10**30, 1e39, -1e-46, 1e-40, 65520.0, 0.0, -0.0)
 
 
 def _held(rng: Rng, fmt: Format, codes: Array, name: str, kwargs: dict[str, Any]) -> tuple[Placed, Array]:
@@ -73,13 +70,6 @@ def _scale(
     return placed.array, [placed], values, row
 
 
-def _rounding(options: dict[str, Any], fmt: Format) -> Rounding:
-    mode = options.get("rounding") or "nearest_even"
-    overflow = options.get("overflow") or ("sat_finite" if fmt.bits <= 8 else "ovf_inf")
-    bits = options.get("random_bits", 16) if mode in STOCHASTIC else 0
-    return Rounding("stochastic_b" if mode == "stochastic" else mode, overflow, options.get("nan") or "signed", bits)
-
-
 def quantize_beyond_onnx(rng: Rng) -> Call:
     """Draw a call of `quantize_linear` without a zero point."""
     source, target = _FLOATS[int(rng.integers(3))], _CODES[int(rng.integers(len(_CODES)))]
@@ -101,7 +91,7 @@ def quantize_beyond_onnx(rng: Rng) -> Call:
         if "seed" in options:
             bits = options.get("random_bits", 16)
             random = random_words(options["seed"], options.get("offset", 0), math.prod(shape), bits)
-        codes = rounded_from_float64(found.reshape(-1), target, _rounding(options, target), random)
+        codes = rounded_from_float64(found.reshape(-1), target, rounding_of(options, target), random)
         codes = codes.reshape(shape)
     else:
         saturate = options.get("saturate", True)

@@ -11,8 +11,6 @@ import numpy as np
 
 from support.random_calls.memory import Array, Geometry, Memory, Placed, draw_geometry, view
 
-__all__ = ["Call", "DifferenceError", "Expected", "Out", "check", "draw_out"]
-
 
 class DifferenceError(AssertionError):
     """A call did something else than documented."""

@@ -19,10 +19,6 @@ from support.random_calls.calls import Call, Expected, draw_out
 from support.random_calls.memory import Array, Placed, place
 from support.random_calls.values import DESCRIBED, FORMATS, draw_codes, draw_format, draw_shape
 
-__all__ = [
-    "bitcast", "cast", "cast_like", "decode", "draw_rules", "draw_stored", "encode", "expected_cast", "pack", "unpack",
-]  # fmt: skip
-
 Rng = np.random.Generator
 _FEW = 3
 """Elements for which the exact oracle is asked as well as the one for arrays."""
@@ -56,11 +52,16 @@ def _numbers(codes: Array, fmt: Format) -> Array:
     return wide
 
 
-def _rounded(codes: Array, source: Format, target: Format, options: dict[str, Any]) -> Array:
+def rounding_of(options: dict[str, Any], target: Format) -> Rounding:
+    """Return the rules that options of a call mean for a target."""
     mode = options.get("rounding") or "nearest_even"
     overflow = options.get("overflow") or ("sat_finite" if target.bits <= 8 else "ovf_inf")
     bits = options.get("random_bits", 16) if mode in STOCHASTIC else 0
-    rule = Rounding("stochastic_b" if mode == "stochastic" else mode, overflow, options.get("nan") or "signed", bits)
+    return Rounding("stochastic_b" if mode == "stochastic" else mode, overflow, options.get("nan") or "signed", bits)
+
+
+def _rounded(codes: Array, source: Format, target: Format, options: dict[str, Any]) -> Array:
+    rule = rounding_of(options, target)
     return expected_rounded(codes, source, target, rule, options.get("seed"), options.get("offset", 0))
 
 

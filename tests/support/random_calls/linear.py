@@ -16,8 +16,6 @@ from support.random_calls.calls import Call, Expected, draw_out
 from support.random_calls.memory import Array, Placed, place
 from support.random_calls.values import draw_codes, draw_shape
 
-__all__ = ["dequantize_linear", "quantize_linear", "with_out"]
-
 Rng = np.random.Generator
 _TABLES = {
     operator: {version: quantize_cases.type_table(operator, version) for version in VERSIONS}

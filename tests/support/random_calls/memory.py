@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["LAYOUTS", "Geometry", "Memory", "Placed", "draw_geometry", "place"]
-
 Array = np.ndarray[Any, Any]
 
 LAYOUTS = ("C", "C", "C", "F", "permuted", "strided", "negative", "broadcast", "unaligned", "odd strides", "sub-view")

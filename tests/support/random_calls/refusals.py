@@ -12,8 +12,6 @@ import lowprec as lp
 from support.random_calls.calls import Call, Out
 from support.random_calls.memory import Memory, draw_geometry, view
 
-__all__ = ["make_wrong"]
-
 Rng = np.random.Generator
 
 WRONG: dict[str, tuple[object, ...]] = {

@@ -18,8 +18,6 @@ from support.random_calls import beyond_onnx, blocks, casts, facts, linear, scal
 from support.random_calls.calls import Call, DifferenceError, check
 from support.random_calls.refusals import make_wrong
 
-__all__ = ["GENERATORS", "Options", "Outcome", "step"]
-
 Rng = np.random.Generator
 
 

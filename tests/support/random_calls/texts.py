@@ -17,8 +17,6 @@ from support.random_calls.calls import Call, Expected
 from support.random_calls.casts import draw_rules
 from support.random_calls.values import FORMATS, draw_shape
 
-__all__ = ["cast_from_text"]
-
 Rng = np.random.Generator
 _FEW = 60
 _FLOATS = tuple(fmt for fmt in FORMATS if fmt.is_float)

@@ -12,8 +12,6 @@ import lowprec as lp
 from lowprec.conformance import cast_inputs
 from lowprec.spec.formats import NUMERIC, Format
 
-__all__ = ["DESCRIBED", "FORMATS", "Array", "draw_codes", "draw_format", "draw_shape"]
-
 Array = np.ndarray[Any, Any]
 
 FORMATS = tuple(NUMERIC)
