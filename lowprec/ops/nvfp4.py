@@ -238,10 +238,11 @@ def nvfp4_dequantize(
 
 
 @default_mode
-def _check_factor(factor: np.ndarray[Any, Any]) -> None:
+def _check_factor(factor: np.ndarray[Any, Any], given: float | None = None) -> None:
     value = float(factor)
     if not 0 < value < math.inf:
-        raise ValueError(f"`global_scale` must be a positive finite float32; got {shown(value)}")
+        got = value if given is None else given
+        raise ValueError(f"`global_scale` must be a positive finite float32; got {shown(got)}")
 
 
 @default_mode
@@ -259,7 +260,7 @@ def global_scale_argument(global_scale: Any, x: Any) -> Any:
     global_scale = plain_operand(global_scale, None, "global_scale")
     if isinstance(global_scale, (int, float)):
         rounded = _single(global_scale)
-        _check_factor(rounded)
+        _check_factor(rounded, global_scale)
         return to_library(rounded.view(np.uint32), FLOAT32, x)
     factor = match_library(global_scale, x, "global_scale")
     check_global_scale(factor.dtype, tuple(factor.shape))
