@@ -96,6 +96,8 @@ def test_a_telephone_shows_the_picture_first(visit: Visit, path: str, top: int) 
     box = page.locator(".picture svg, .place > svg").first.bounding_box()
     assert 0 <= box["x"] < box["x"] + box["width"] <= 390
     assert box["y"] < top
-    entry = page.locator("[aria-current=page]").first.bounding_box()
-    assert 0 <= entry["x"] <= entry["x"] + entry["width"] <= 390  # the menu has scrolled to it
+    page.wait_for_function("""() => {  // the menu scrolls to it
+        const entry = document.querySelector('[aria-current=page]').getBoundingClientRect();
+        return 0 <= entry.left && entry.right <= 390;
+    }""", timeout=10_000)
     assert visit.width_is_kept()

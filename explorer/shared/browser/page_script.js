@@ -31,15 +31,31 @@ function nameTheMenu() {
     menu.setAttribute("role", "navigation");
     menu.setAttribute("aria-label", "Pages");
   }
-  for (const entry of menu.querySelectorAll("[class*=st-key-menu-]")) {
+  const entries = menu.querySelectorAll("[class*=st-key-menu-]");
+  for (const part of [menu, ...entries]) {
+    if (!SIZED.has(part)) SIZES.observe(part);
+    SIZED.add(part);
+  }
+  for (const entry of entries) {
     const link = entry.querySelector("a");
     const isHere = [...entry.classList].some((name) => name.endsWith("-here"));
     if (!link || isHere === (link.getAttribute("aria-current") === "page")) continue;
     if (isHere) {
       link.setAttribute("aria-current", "page");
-      menu.scrollLeft = entry.offsetLeft - menu.offsetLeft - (menu.clientWidth - entry.offsetWidth) / 2; // on a telephone
+      scrollTheMenu();
     } else link.removeAttribute("aria-current");
   }
+}
+
+// On a telephone the menu is wider than the page: the entry of the page that is shown is brought to its middle, again
+// when entries or the style sheet, without which the menu does not scroll, come later.
+const SIZES = new ResizeObserver(scrollTheMenu);
+const SIZED = new WeakSet();
+
+function scrollTheMenu() {
+  const entry = document.querySelector(".st-key-menu [class*=st-key-menu-]:has([aria-current=page])");
+  const menu = entry?.closest(".st-key-menu");
+  if (menu) menu.scrollLeft = entry.offsetLeft - menu.offsetLeft - (menu.clientWidth - entry.offsetWidth) / 2;
 }
 
 // Streamlit's link to the main part leads before the menu, which is in it: it leads to the heading of the page instead.
