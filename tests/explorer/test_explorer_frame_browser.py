@@ -96,8 +96,11 @@ def test_a_telephone_shows_the_picture_first(visit: Visit, path: str, top: int) 
     box = page.locator(".picture svg, .place > svg").first.bounding_box()
     assert 0 <= box["x"] < box["x"] + box["width"] <= 390
     assert box["y"] < top
-    page.wait_for_function("""() => {  // the menu scrolls to it
+    page.wait_for_function(
+        """() => {  // the menu scrolls to it
         const entry = document.querySelector('[aria-current=page]').getBoundingClientRect();
         return 0 <= entry.left && entry.right <= 390;
-    }""", timeout=10_000)
+    }""",
+        timeout=10_000,
+    )
     assert visit.width_is_kept()
