@@ -90,7 +90,8 @@ class Row(NamedTuple):
     x: np.ndarray
     out: np.ndarray
     scale: np.ndarray
-    elements: int
+    zero: np.ndarray | None
+    columns: int
 
 
 def _rows(n: int) -> list[tuple[Conversion, bool]]:
@@ -100,6 +101,7 @@ def _rows(n: int) -> list[tuple[Conversion, bool]]:
         rows += [(Conversion(*pair, granularity), False) for pair in INTEGERS]
         rows += [(Conversion(*pair[::-1], granularity), False) for pair in INTEGERS]
     rows += [(Conversion(*pair, "tensor"), False) for pair in FLOATS]
+    rows += [(Conversion(*pair, "last axis", zero_points=True), False) for pair in (INTEGERS[0], INTEGERS[0][::-1])]
     return [*rows, (Conversion("float4_e2m1fn", "bfloat16"), True)]
 
 
@@ -111,13 +113,14 @@ def _on_page(array: np.ndarray) -> np.ndarray:
     return whole[start : start + array.nbytes]
 
 
-def _made(conversion: Conversion, unpacked: bool, n: int) -> Row:
+def _made(conversion: Conversion, unpacked: bool, n: int, columns: int) -> Row:
     source, target = lp.formats[conversion.source], lp.formats[conversion.target]
     if conversion.operation == "quantize":
         options = QuantizeOptions(output_dtype=target, precision=lp.formats["float32"])
-        plan = quantize_plan(source, lp.formats["float32"], None, options)
+        plan = quantize_plan(source, lp.formats["float32"], target if conversion.zero_points else None, options)
     elif conversion.operation == "dequantize":
-        plan = dequantize_plan(source, lp.formats["float32"], None, QuantizeOptions(output_dtype=target))
+        zero_format = source if conversion.zero_points else None
+        plan = dequantize_plan(source, lp.formats["float32"], zero_format, QuantizeOptions(output_dtype=target))
     else:
         plan = make_plan(source, target, cast_rules(source, target))
     program = make_program(plan, unpacked=unpacked)
@@ -130,26 +133,31 @@ def _made(conversion: Conversion, unpacked: bool, n: int) -> Row:
         arrays = Arrays(conversion, n)
         x, out = arrays.x, arrays.out
     x, out = _on_page(x), _on_page(out)
-    count = {"": 1, "tensor": 1, "block 32": n >> BLOCK_SHIFT, "last axis": COLUMNS}[conversion.granularity]
+    count = {"": 1, "tensor": 1, "block 32": n >> BLOCK_SHIFT, "last axis": columns}[conversion.granularity]
     scale = aligned(4 * (count + 64)).view(np.float32)
     scale[:] = np.random.default_rng(1).uniform(0.01, 0.02, scale.size)
-    return Row(name, ".".join(program.names), conversion.granularity, program.params, x, out, scale, n)
+    zero = None
+    if conversion.zero_points:
+        zero = aligned(scale.nbytes).view(np.int32 if conversion.operation == "quantize" else np.float32)
+        zero[:] = np.random.default_rng(2).integers(-9, 10, zero.size)
+    return Row(name, ".".join(program.names), conversion.granularity, program.params, x, out, scale, zero, columns)
 
 
-def _time(row: Row, tier: Any, timer: Any) -> float:
+def _time(row: Row, tier: Any, timer: Any, n: int) -> float:
     """Return the nanoseconds of one call of the loop."""
     scales, reciprocal = None, np.float32(1) / row.scale
     if row.granularity:
         address = tier.FUSED_SCALE_LOOPS[row.chain][MODES[row.granularity]]
+        zero = None if row.zero is None else row.zero.ctypes.data
         scales = Scales(
-            row.scale.ctypes.data, None, reciprocal.ctypes.data, 0, BLOCK_SHIFT, COLUMNS, MODES[row.granularity]
+            row.scale.ctypes.data, zero, reciprocal.ctypes.data, 0, BLOCK_SHIFT, row.columns, MODES[row.granularity]
         )
     else:
         address = tier.FUSED_LOOPS.get(row.chain) or tier.LOOPS[row.chain]
-    how = (0, 1, 10) if row.elements > 1 << 20 else (NEVER, 20, 1500)
+    how = (0, 1, 10) if n > 1 << 20 else (NEVER, 20, 1500)
     pointers = (ctypes.c_void_p(address), *(ctypes.c_void_p(one.ctypes.data) for one in (row.x, row.out)))
     more = ctypes.byref(scales) if scales else None, ctypes.create_string_buffer(row.params)
-    return float(timer.least(*pointers, ctypes.c_ssize_t(row.elements), *more, *map(ctypes.c_ssize_t, how)))
+    return float(timer.least(*pointers, ctypes.c_ssize_t(n), *more, *map(ctypes.c_ssize_t, how)))
 
 
 SMALL, LARGE = 1 << 14, 1 << 16
@@ -211,7 +219,7 @@ def print_cycles(roof: Roof, folder: str, only: str) -> None:
             print(f"| {row.name} | {before:.2f} | {loop:.3f} | {copy:.3f} |", flush=True)
 
 
-def rows_of(roof: Roof, folder: str, tier: Any, n: int, only: str) -> dict[str, dict[str, float]]:
+def rows_of(roof: Roof, folder: str, tier: Any, n: int, only: str, columns: int) -> dict[str, dict[str, float]]:
     """Return nanoseconds an element of a copy and of each loop of vectors."""
     source = Path(folder, "timer.c")
     source.write_text(TIMER, encoding="utf-8")
@@ -220,11 +228,11 @@ def rows_of(roof: Roof, folder: str, tier: Any, n: int, only: str) -> dict[str, 
     found = {}
     for conversion, unpacked in _rows(n):
         if only in conversion.name.replace("→", "->"):
-            row = _made(conversion, unpacked, n)
+            row = _made(conversion, unpacked, n, columns)
             copy = roof.copy(row.x, row.out, 1)
             repeats = 1 if n > 1 << 20 else 20
             copied = min(copy.time(repeats, warm=True) for _ in range(10 if repeats == 1 else 500)) * 1e9
-            both = {"copy": copied, "loop": _time(row, tier, timer)}
+            both = {"copy": copied, "loop": _time(row, tier, timer, n)}
             found[row.name] = {name: float(f"{nanoseconds / n:.4g}") for name, nanoseconds in both.items()}
     return found
 
@@ -236,6 +244,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("elements", nargs="?", type=int, default=1 << 16, help="of rows, a multiple of 4096 (64 Ki)")
     parser.add_argument("--isa", help="base, v3, v4 or v4_vbmi (default: the best here)")
     parser.add_argument("--only", default="", metavar="TEXT", help="those whose names contain the text")
+    parser.add_argument("--columns", type=int, default=COLUMNS, help=f"of the last axis, a multiple of 64 ({COLUMNS})")
     parser.add_argument("--json", type=Path, help="the file for the rows; printed without")
     options = parser.parse_args(arguments)
     isa = options.isa or _kernels.available_isas()[-1]
@@ -246,7 +255,7 @@ def main(arguments: list[str]) -> None:
             print_cycles(roof, folder, options.only)
             return
         tier = importlib.import_module(f"lowprec._native.tier_{isa}")
-        text = json.dumps(rows_of(roof, folder, tier, options.elements, options.only), indent=1)
+        text = json.dumps(rows_of(roof, folder, tier, options.elements, options.only, options.columns), indent=1)
     if options.json:
         options.json.write_text(text + "\n", encoding="utf-8")
     else:
