@@ -101,7 +101,7 @@ cdef struct remaining_t:
 cdef struct scales_t:
     const void *scale
     const void *zero         # 4 bytes each
-    const float *reciprocal  # one for each scale, where `reciprocals` found all of them in reach; or NULL
+    const float *reciprocal  # SCALE_COLUMNS: one for each scale; NULL where not all are known to be in reach
     Py_ssize_t offset        # SCALE_RUNS: from the start of the first run to the first element
     int run_shift            # SCALE_RUNS: a run has 1 << run_shift elements
     Py_ssize_t columns       # SCALE_COLUMNS: the elements of a row, a multiple of 64

@@ -43,10 +43,12 @@ REPEATS = (<size_t>&repeat_scales[uint32_t], <size_t>&repeat_scales[uint64_t])
 
 
 cdef bint reciprocals(const float *scale, Py_ssize_t count, float *reciprocal) noexcept nogil:
-    # Return whether all scales are in reach: positive, and with a reciprocal that loses nothing.
+    # Return whether all scales are in reach: positive, and with a reciprocal that loses nothing; NULL takes none.
     cdef uint32_t outside = 0
     cdef Py_ssize_t i
     for i in range(count):
         outside |= 0 if (scale[i] > 1 / REACH) & (scale[i] < REACH) else 1
-        reciprocal[i] = 1 / scale[i]
+    if reciprocal != NULL:
+        for i in range(count):
+            reciprocal[i] = 1 / scale[i]
     return outside == 0

@@ -422,6 +422,7 @@ LP_INLINE u64 lp_propagate_nan_double(double result, u64 a, u64 b) {
    (tests/ops/quantize/test_quotients.py does so), and none of them differs. Without FMA the machine divides. */
 #define LP_REACH 0x1p60f
 #define LP_FAR 0x1p30f /* beyond every range of codes of up to 8 bits that is encoded so */
+LP_INLINE u32 lp_reciprocal(u32 scale) { return lp_bits(1 / lp_float(scale)); }
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 #define LP_BY_RECIPROCAL 1
 /* For integers: values beyond any range are brought to LP_BEYOND_INT16 first; at the other end, and from NaN, NaN or

@@ -10,7 +10,7 @@ typedef struct {
     uint64_t gathered[LP_TILE], converted[LP_TILE]; /* strided source and output */
     uint64_t scale[LP_TILE + LP_REPEAT_WIDTH];      /* scales and zero points, one for each element */
     uint32_t zero[LP_TILE + LP_REPEAT_WIDTH];
-    float reciprocal[LP_TILE + LP_REPEAT_WIDTH];    /* of the scales that a loop reads, and one for each element */
+    float reciprocal[LP_TILE + LP_REPEAT_WIDTH];    /* of scales of blocks, and one for each element */
     float each_reciprocal[LP_TILE + LP_REPEAT_WIDTH];
     uint64_t streamed[LP_STREAMED_BYTES / 8];       /* what is stored past the caches */
     float values[LP_COMPARED], again[LP_COMPARED];

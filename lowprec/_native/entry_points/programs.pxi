@@ -99,7 +99,6 @@ cdef void run_scaled(
     # with scales that are out of reach goes through the chain.
     cdef tiles_t *tiles = thread_tiles()
     cdef bint packed = steps.src_bits < 8 or steps.dst_bits < 8
-    cdef bint in_reach = True
     cdef bint by_columns = fused_scale_loops[SCALE_COLUMNS][steps.fused] != NULL
     cdef bint chained
     cdef const uint8_t *source
@@ -131,11 +130,8 @@ cdef void run_scaled(
             count -= count % 2  # a segment begins with a byte
         if count < min(<Py_ssize_t>SHORTEST, n - start):
             count = min(<Py_ssize_t>TILE, n - start)
-            scales = spread_scales(operands, &at, count, steps.multiplies, tiles)
-            in_reach = scales.reciprocal != NULL
-        elif steps.multiplies:
-            in_reach = find_reciprocals(operands, &scales, &count, tiles)
-        chained = steps.multiplies and not in_reach
+            scales = spread_scales(operands, &at, count, tiles)
+        chained = steps.multiplies and not are_in_reach(&scales, &count)
         if chained:
             count = min(<Py_ssize_t>TILE, count)
             scales = locate_scales(operands, &at, count, reads_runs(steps), tiles)

@@ -189,10 +189,9 @@ cdef inline void repeat_rows(char *tile, Py_ssize_t size, Py_ssize_t room) noexc
 
 
 cdef scales_t spread_scales(
-    const operands_t *o, const place_t *at, Py_ssize_t n, bint by_reciprocal, tiles_t *tiles,
+    const operands_t *o, const place_t *at, Py_ssize_t n, tiles_t *tiles,
 ) noexcept nogil:
-    # Return the scales of n elements from a place on, one for each, in a tile; so are zero points and, where all scales
-    # are in reach, their reciprocals. Each scale is divided once, then its reciprocal is repeated as it is.
+    # Return the scales and zero points of n elements from a place on, one for each, in a tile.
     cdef scales_t scales = scales_at(o, 0)
     cdef Py_ssize_t inner = at.inner
     cdef Py_ssize_t position = at.position
@@ -200,10 +199,8 @@ cdef scales_t spread_scales(
     cdef Py_ssize_t length = o.block if o.inner == 1 else o.inner if o.width == 1 else 1
     cdef Py_ssize_t offset = inner if o.inner > 1 else position % o.block
     cdef bint follow = rows_follow(o)
-    cdef bint in_reach = by_reciprocal
     cdef Py_ssize_t done = 0
     cdef Py_ssize_t index, run, count, rows
-    cdef const float *reciprocal
     while done < n:
         index = (outer * o.outer_step + position // o.block) * o.width
         if o.width > 1:
@@ -217,13 +214,6 @@ cdef scales_t spread_scales(
         )
         if o.zero != NULL:
             repeat_in_use[0](o.zero + index * 4, tiles.zero + done, run, offset, length)
-        if in_reach:
-            reciprocal = o.reciprocal + index
-            if o.reciprocal == NULL:
-                reciprocal = tiles.reciprocal
-                count = run if length == 1 else (offset + run + length - 1) // length
-                in_reach = reciprocals_in_use(<const float *>(o.scale + index * 4), count, tiles.reciprocal)
-            repeat_in_use[0](reciprocal, tiles.each_reciprocal + done, run, offset, length)
         # The row has ended: go to the next index along the axis, or to the next outer index.
         rows = 1
         if o.width > 1 and inner == 0 and run == o.inner:  # the rest of a block has the scales of its first row
@@ -232,8 +222,6 @@ cdef scales_t spread_scales(
             repeat_rows(<char *>tiles.scale + done * o.scale_item, run * o.scale_item, count * o.scale_item)
             if o.zero != NULL:
                 repeat_rows(<char *>(tiles.zero + done), run * 4, count * 4)
-            if in_reach:
-                repeat_rows(<char *>(tiles.each_reciprocal + done), run * 4, count * 4)
             run = count
         done += run
         inner = offset = 0
@@ -243,7 +231,6 @@ cdef scales_t spread_scales(
             outer += 1
     scales.scale = tiles.scale
     scales.zero = <const char *>NULL if o.zero == NULL else <const char *>tiles.zero
-    scales.reciprocal = tiles.each_reciprocal if in_reach else NULL
     scales.mode = SCALE_ELEMENTWISE
     return scales
 
@@ -255,23 +242,21 @@ cdef scales_t locate_scales(
     cdef Py_ssize_t count
     cdef scales_t scales = segment_of(o, at, n, runs, &count)
     if count < n:
-        scales = spread_scales(o, at, n, False, tiles)
+        scales = spread_scales(o, at, n, tiles)
     if scales.zero == NULL:
         scales.zero = <const char *>no_zero_points
     return scales
 
 
-cdef bint find_reciprocals(const operands_t *o, scales_t *scales, Py_ssize_t *count, tiles_t *tiles) noexcept nogil:
-    # Set the reciprocals that a loop takes, computed once a call or here, in a tile; return whether all scales are in
-    # reach. May reduce the number of elements.
+cdef bint are_in_reach(scales_t *scales, Py_ssize_t *count) noexcept nogil:
+    # Return whether a loop may multiply by reciprocals of the scales. May reduce the number of elements.
     cdef Py_ssize_t scale_count = 1
     if scales.reciprocal != NULL:
         return True
     if scales.mode == SCALE_RUNS:
-        count[0] = min(count[0], (<Py_ssize_t>TILE << RUN_SHIFT) - scales.offset)
+        count[0] = min(count[0], (<Py_ssize_t>TILE << scales.run_shift) - scales.offset)
         scale_count = ((scales.offset + count[0] - 1) >> scales.run_shift) + 1
         lp_prefetch(scales.scale + scale_count * 4, scale_count * 4)  # of the next segment
     elif scales.mode == SCALE_ELEMENTWISE:
         scale_count = count[0] = min(count[0], <Py_ssize_t>TILE)
-    scales.reciprocal = tiles.reciprocal
-    return reciprocals_in_use(<const float *>scales.scale, scale_count, tiles.reciprocal)
+    return reciprocals_in_use(<const float *>scales.scale, scale_count, NULL)

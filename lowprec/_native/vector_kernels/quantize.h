@@ -6,6 +6,7 @@
 #include "vector_kernels/cast.h"
 
 enum { LP_PREPARED = 1024 }; /* elements whose runs are prepared at once */
+enum { LP_SCALE_DIVIDED_RUNS = LP_SCALE_MODES }; /* runs whose scales are divided by: nothing is prepared */
 
 #if LP_VECTORS
 enum { LP_RUNS = LP_PREPARED / 16 + 1 }; /* no fewer than their runs */
@@ -19,22 +20,23 @@ typedef struct {
 } lp_split;
 
 typedef struct {
-    const float *scale, *reciprocal, *zero; /* zero points: float32, or int32; NULL where there are none */
+    const float *scale, *zero; /* zero points: float32, or int32; NULL where there are none */
+    const float *reciprocal;   /* of the scales of columns */
     ptrdiff_t offset; /* of runs: from the start of the first one to the first element */
     ptrdiff_t first;  /* the first run that is prepared */
     int shift;
     int finite; /* whether there are no zero points, and scales are in reach, or none is 0, Inf or NaN */
     lp_split split;
     lp_floats one_scale, one_zero;
-    lp_floats scale_of[4], zero_of[4], reciprocal_of[4]; /* of the columns of a group */
+    lp_floats scale_of[4], zero_of[4]; /* of the columns of a group */
     lp_split split_of[4];
     float high[LP_RUNS], low[LP_RUNS], limit[LP_RUNS];
 } lp_scaling;
 
 LP_VECTOR int lp_is_finite(float scale) { return (lp_bits(scale) & ~LP_SIGN) - 1 < LP_INF - 1; }
 
-LP_VECTOR void lp_split_reciprocal(float scale, float reciprocal, float *high, float *low, float *limit) {
-    const float rest = __builtin_fmaf(-reciprocal, scale, 1.0f);
+LP_VECTOR void lp_split_reciprocal(float scale, float *high, float *low, float *limit) {
+    const float reciprocal = 1 / scale, rest = __builtin_fmaf(-reciprocal, scale, 1.0f);
     *high = reciprocal;
     *low = __builtin_fmaf(rest, reciprocal, rest * (rest * reciprocal));
     *limit = scale * LP_FAR;
@@ -58,14 +60,14 @@ LP_VECTOR void lp_scaling_of(
     f->offset = mode == LP_SCALE_RUNS ? offset : 0;
     f->shift = shift;
     f->first = 0;
-    f->finite = 0;
+    f->finite = divides && zero == NULL;
     if (mode == LP_SCALE_UNIFORM) {
         f->one_scale = floats_all(f->scale[0]);
         f->one_zero = floats_all(zero ? f->zero[0] : 0);
         f->finite = lp_is_finite(f->scale[0]) && f->zero == NULL;
         if (divides) {
             float high, low, limit;
-            lp_split_reciprocal(f->scale[0], reciprocal[0], &high, &low, &limit);
+            lp_split_reciprocal(f->scale[0], &high, &low, &limit);
             f->split = (lp_split){floats_all(high), floats_all(low), floats_all(limit)};
         }
     }
@@ -84,10 +86,7 @@ LP_VECTOR void lp_prepare_columns(lp_scaling *f, int divides, ptrdiff_t at) {
     for (int j = 0; j < 4; j++) {
         f->scale_of[j] = floats_load(f->scale + at + LP_LANES * j);
         f->zero_of[j] = f->zero ? floats_load(f->zero + at + LP_LANES * j) : floats_all(0);
-        if (divides) {
-            f->reciprocal_of[j] = floats_load(f->reciprocal + at + LP_LANES * j);
-            f->split_of[j] = lp_split_floats(f->scale_of[j], f->reciprocal_of[j]);
-        }
+        if (divides) f->split_of[j] = lp_split_floats(f->scale_of[j], floats_load(f->reciprocal + at + LP_LANES * j));
     }
 }
 
@@ -95,13 +94,13 @@ LP_VECTOR void lp_prepare_columns(lp_scaling *f, int divides, ptrdiff_t at) {
 LP_VECTOR void lp_prepare_scales(lp_scaling *f, int divides, ptrdiff_t at, ptrdiff_t n) {
     f->first = (f->offset + at) >> f->shift;
     const ptrdiff_t count = ((f->offset + at + n - 1) >> f->shift) - f->first + 1;
-    const float *scale = f->scale + f->first, *reciprocal = divides ? f->reciprocal + f->first : NULL;
+    const float *scale = f->scale + f->first;
     int others = f->zero != NULL;
     ptrdiff_t i = 0;
     for (; i + LP_LANES <= count; i += LP_LANES) {
         const lp_floats x = floats_load(scale + i);
         if (divides) {
-            const lp_split split = lp_split_floats(x, floats_load(reciprocal + i));
+            const lp_split split = lp_split_floats(x, floats_divide(floats_all(1), x));
             floats_store(f->high + i, split.high);
             floats_store(f->low + i, split.low);
             floats_store(f->limit + i, split.limit);
@@ -110,7 +109,7 @@ LP_VECTOR void lp_prepare_scales(lp_scaling *f, int divides, ptrdiff_t at, ptrdi
         }
     }
     for (; i < count; i++) {
-        if (divides) lp_split_reciprocal(scale[i], reciprocal[i], f->high + i, f->low + i, f->limit + i);
+        if (divides) lp_split_reciprocal(scale[i], f->high + i, f->low + i, f->limit + i);
         else others |= !lp_is_finite(scale[i]);
     }
     f->finite = !others;
@@ -125,7 +124,7 @@ LP_VECTOR lp_floats lp_operand_at(
     int mode, const lp_scaling *f, const float *each, lp_floats one, const lp_floats column[4], ptrdiff_t at, int j
 ) {
     if (mode == LP_SCALE_ELEMENTWISE) return floats_load(each + at + LP_LANES * j);
-    if (mode == LP_SCALE_RUNS) return floats_all(each[lp_run_at(f, at, j)]);
+    if (mode == LP_SCALE_RUNS || mode == LP_SCALE_DIVIDED_RUNS) return floats_all(each[lp_run_at(f, at, j)]);
     return mode == LP_SCALE_COLUMNS ? column[j] : one;
 }
 LP_VECTOR lp_floats lp_scale_at(int mode, const lp_scaling *f, ptrdiff_t at, int j) {
@@ -134,15 +133,14 @@ LP_VECTOR lp_floats lp_scale_at(int mode, const lp_scaling *f, ptrdiff_t at, int
 LP_VECTOR lp_floats lp_zero_at(int mode, const lp_scaling *f, ptrdiff_t at, int j) {
     return lp_operand_at(mode, f, f->zero, f->one_zero, f->zero_of, at, j);
 }
-LP_VECTOR lp_floats lp_reciprocal_at(int mode, const lp_scaling *f, ptrdiff_t at, int j) {
-    return lp_operand_at(mode, f, f->reciprocal, f->split.high, f->reciprocal_of, at, j);
-}
 LP_VECTOR lp_split lp_split_at(int mode, const lp_scaling *f, ptrdiff_t at, int j) {
     if (mode == LP_SCALE_UNIFORM) return f->split;
     if (mode == LP_SCALE_COLUMNS) return f->split_of[j];
     const ptrdiff_t run = lp_run_at(f, at, j) - f->first;
     return (lp_split){floats_all(f->high[run]), floats_all(f->low[run]), floats_all(f->limit[run])};
 }
+
+LP_VECTOR int lp_divides(int mode) { return mode == LP_SCALE_ELEMENTWISE || mode == LP_SCALE_DIVIDED_RUNS; }
 
 /* ---- quotients and products -------------------------------------------------------------------------------------- */
 
@@ -160,11 +158,11 @@ LP_VECTOR lp_float_group lp_divide_floats(int mode, int plain, lp_float_group x,
     (void)plain;
     for (int j = 0; j < 4; j++) {
         const lp_floats scale = lp_scale_at(mode, f, at, j);
-        if (mode == LP_SCALE_ELEMENTWISE) {
+        if (lp_divides(mode)) {
             x.v[j] = floats_divide(x.v[j], scale);
             continue;
         }
-        const lp_floats reciprocal = lp_reciprocal_at(mode, f, at, j);
+        const lp_floats reciprocal = lp_split_at(mode, f, at, j).high;
         const lp_floats q = floats_multiply(x.v[j], reciprocal);
         const lp_floats more = floats_multiply_add(floats_subtract_product(x.v[j], q, scale), reciprocal, q);
         x.v[j] = floats_of_bits(ints_select(floats_are_0_inf_nan(q), bits_of_floats(q), bits_of_floats(more)));
@@ -259,7 +257,7 @@ LP_VECTOR lp_bytes lp_quotients(
 ) {
     lp_ints q[4];
     for (int j = 0; j < 4; j++) {
-        if (mode == LP_SCALE_ELEMENTWISE) {
+        if (lp_divides(mode)) {
             const lp_floats quotient = floats_divide(x.v[j], lp_scale_at(mode, f, at, j));
             q[j] = ints_rounded(floats_min(floats_all(LP_BEYOND_INT16), quotient));
         } else {
@@ -309,7 +307,7 @@ LP_VECTOR lp_bytes lp_float8_quotients(
 ) {
     lp_words code[2];
     lp_ints q[4];
-    if (mode == LP_SCALE_ELEMENTWISE) return lp_float8_codes(lp_divide_floats(mode, 0, x, f, at), w, plain);
+    if (lp_divides(mode)) return lp_float8_codes(lp_divide_floats(mode, 0, x, f, at), w, plain);
     for (int j = 0; j < 4; j++) {
         const lp_split y = lp_split_at(mode, f, at, j);
         const lp_floats magnitude = floats_of_bits(bits_and(bits_of_floats(x.v[j]), ints_all(~LP_SIGN)));
