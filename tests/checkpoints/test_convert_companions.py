@@ -78,10 +78,7 @@ def is_dequantized(checkpoint: Checkpoint, folder: Path) -> bool:
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_no_pattern_parts_them(name: str) -> None:
-    """Every one and every two tensors alone, of ordinary ones one or two.
-
-    It is an error, or all that is quantized stays as it was, or is dequantized.
-    """
+    """Every one and every two alone: an error, or all that is quantized stays as it was, or is dequantized."""
     checkpoint = LAYOUTS[name]
     source = write_folder(Path("in"), checkpoint)
     before = tensors_in(source)

@@ -94,10 +94,7 @@ def test_deepseek_v4_as_block_fp8(recipe: str, ending: str, dtype: str) -> None:
 
 
 def test_what_is_said_before_and_in_other_recipes() -> None:
-    """The type of experts is left out where it is another: vLLM knows "fp4" and "fp8" alone.
-
-    A dry run says which steps are planned; a row, or a group, is a tile to other recipes of FP8.
-    """
+    """The type of experts is left out where vLLM has no name for it; rows and groups are tiles to other recipes."""
     source, expected = v4(Path("in"), experts())
     report = convert(source, "out", recipe="deepseek-fp8", dry_run=True)
     assert {one.name for one in report.tensors if one.lossless} == expected.keys()
@@ -149,10 +146,7 @@ def gpt_oss(folder: Path, shape: tuple[int, int, int] = (2, 128, 256)) -> tuple[
 def test_exchanged_axes_go_through_values(
     shape: tuple[int, ...], part: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As by way of bfloat16: MXFP4 to tiles of 128 x 128 of the exchanged matrices.
-
-    And FP8 with scales of blocks, rows, groups and experts, to FP4 of the other axis.
-    """
+    """As through bfloat16: MXFP4 to tiles of exchanged matrices, FP8 with any kind of scales to FP4 there."""
     if part:
         monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", part)
     recipe = "deepseek-fp8" if shape[-1] > 6 else "gptoss-mxfp4"

@@ -278,16 +278,14 @@ def model() -> Path:
 
 
 def test_the_headline_names_most_of_the_bytes() -> None:
-    """No size in bfloat16: IQ3_S has none here. 3 * 440 + 216 + 840 + 1024 bytes are 3400, or 3.32 KiB.
-
-    One quantized tensor does not make a file of it: 4 * 256 * 2 bytes are more than 840.
-    """
+    """No size in bfloat16: IQ3_S has none here. 3 * 440 + 216 + 840 + 1024 bytes are 3400, or 3.32 KiB."""
     lines = run("inspect", str(model())).splitlines()
     assert lines[0] == (
         "x.gguf: GGUF IQ3_S and GGUF Q6_K and GGUF TQ1_0, 3 layers: 3.32 KiB; cannot be dequantized: "
         "no values are known of IQ3_S (3 tensors) and TQ1_0 (1 tensor); a recipe copies them"
     )
     assert lines[2].split() == ["blk.0.ffn_up.weight", "IQ3_S", "440", "4x256"]
+    # 4 * 256 * 2 bytes are more than 840: one quantized tensor does not make a file of it
     write(Path("y.gguf"), {"a.weight": np.ones((4, 256), np.float16), "output.weight": blocks("Q6_K", 4)})
     assert run("inspect", "y.gguf").startswith("y.gguf: float16 and GGUF Q6_K: 2.82 KiB; to bfloat16 4 KiB\n")
 

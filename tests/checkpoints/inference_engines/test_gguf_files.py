@@ -114,10 +114,7 @@ def test_version_2() -> None:
 @pytest.mark.parametrize("to", ["float32", "bfloat16", "float16"])
 @pytest.mark.parametrize("name", BLOCK_TYPES)
 def test_dequantization(name: str, to: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Values of gguf-py, rounded once more; names and shapes stay; what is wider than the target does too.
-
-    Opened, any rows have them as well.
-    """
+    """Values of gguf-py, rounded once more, of any rows by `open` too; what is wider than the target stays."""
     kind = BLOCK_TYPES[name]
     blocks = RANDOM.randint(0, 256, (2, 3, 256 // kind.size * kind.nbytes)).astype(np.uint8)
     if name != "NVFP4":

@@ -195,10 +195,7 @@ def write(folder: Path, model: Model) -> Path:
 
 @BY_RECIPE
 def test_what_is_written_and_read_again(recipe: str) -> None:
-    """Each matrix of experts has blocks of its own; the inputs of gpt-oss become the last axis.
-
-    The values are codes times scales, rounded to bfloat16; names, shapes and description are the model's again.
-    """
+    """Each matrix of experts has blocks of its own; gpt-oss's inputs become the last axis; all is the model's again."""
     model, oracle = MODELS[recipe], PEERS[recipe].oracle
     report = convert(write(Path("in"), model), Path("out"), recipe=recipe, verify=True)
     assert {one.name for one in report.tensors if one.action == "converted"} == model.quantized.keys()

@@ -75,10 +75,7 @@ def values_of(folder: Path) -> dict[str, Array]:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout(layout: str) -> None:
-    """And back: codes but for −0, and scales of weights, are what they were; those of inputs, which reach farther, not.
-
-    The values are the same.
-    """
+    """And back: all is what it was but −0 and scales of inputs, which reach farther; values are the same."""
     tensors, scales, config = LAYOUTS[layout]
     source = model(Path("in"), tensors, config)
     report = convert(source, "out", recipe="fnuz", verify=True)

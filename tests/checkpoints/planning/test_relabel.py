@@ -35,10 +35,7 @@ def layout_of(source: Path) -> str:
 
 @pytest.mark.parametrize("source", [MODELOPT, COMPRESSED], ids=["modelopt", "compressed-tensors"])
 def test_there_and_back(source: Path) -> None:
-    """Names, bytes and descriptions are those of the other layout: only the second scale is another, 1 / x in float32.
-
-    All else in config.json stays, and converting back restores all.
-    """
+    """All is as in the other layout, but the second scale is 1 / x in float32; converting back restores all."""
     out, other = Path("out"), COMPRESSED if source == MODELOPT else MODELOPT
     report = convert(source, out, layout=layout_of(source), verify=True)
     found, before, expected = tensors_of(out), tensors_of(source), tensors_of(other)
