@@ -25,7 +25,7 @@ from lowprec.spec.formats import BFLOAT16, Format
 TARGETS = ["int8", "float8_e4m3fn", "int4", "float4_e2m1fn", "float6_e2m3fn", "int2", "int16"]
 SCALES = ["tensor", "axis:0", "axis:1", "axis:-1", "block:32", "block:5", "block:1"]
 X: dict[str, Array] = {
-    "w": values((24, 70), 1), "h": values((5, 6, 33), 2, np.float16), "b": values((9, 40), 3, ml_dtypes.bfloat16),
+    "w": values((6, 70), 1), "h": values((2, 3, 33), 2, np.float16), "b": values((4, 40), 3, ml_dtypes.bfloat16),
     "d": values((7, 8), 4, np.float64), "f8": values((6, 32), 5, ml_dtypes.float8_e5m2),
     "zeros": np.zeros((2, 3), np.float32), "lost": np.array([[np.nan, np.inf], [-np.inf, 3.0]], np.float32),
     "tiny": np.array([[1e-45, 0], [3e-39, -1e-38]], np.float32), "none": np.zeros((0, 5), np.float32),
