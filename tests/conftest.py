@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,10 +58,10 @@ def _as_found() -> Iterator[None]:
 
 
 @pytest.fixture
-def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make an empty folder the current one."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def working_folder(tmp_path: Path) -> Iterator[Path]:
+    """Make an empty folder the current one; it stays so where a test undoes what it patched."""
+    with contextlib.chdir(tmp_path):
+        yield tmp_path
 
 
 @pytest.fixture(params=LIBRARIES)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.checkpoint_files import everything, parse, save
+from support.checkpoint_files import convert_fails, everything, parse, save
 from support.command_line import fail, run
 from support.paths import table
 from support.quantized_checkpoints import LAYOUTS, Tensors, typed, write, write_folder
@@ -18,23 +18,16 @@ from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.model_config import without_descriptions
 from lowprec.checkpoints.files.errors import FileError
 
-pytestmark = pytest.mark.usefixtures("working_folder")
 QUIET = ("--progress", "none")
 
 
 TABLE = table(__file__)
 
 
-# --- cutting entries out ---
-
-
 @pytest.mark.parametrize(("before", "after"), TABLE["texts"])
 def test_all_else_stays_byte_for_byte(before: str, after: str) -> None:
     assert without_descriptions(before) == after
     json.loads(after)
-
-
-# --- what no longer fits ---
 
 
 def folder(tensors: Tensors, files: dict[str, object]) -> Path:
@@ -122,8 +115,7 @@ def test_a_description_of_modelopt_that_is_none() -> None:
     source = folder(PLAIN, {"config.json": {}})
     (source / "hf_quant_config.json").write_bytes(b"\xff\xfe{")
     for options in ({"to": "float16"}, {"recipe": "fp8-dynamic"}):
-        with pytest.raises(FileError, match=r"hf_quant_config\.json: must be a JSON object in UTF-8; byte 0 is not"):
-            convert(source, "out", **options)
+        convert_fails(r"hf_quant_config\.json: must be a JSON object in UTF-8; byte 0 is not", source, "out", **options)
 
 
 @pytest.mark.parametrize("described", [1, "fp8", [], True, {"quant_method": 1}, {"quant_method": ["fp8"]}])
@@ -131,8 +123,7 @@ def test_an_entry_that_is_no_description(described: object) -> None:
     """`quantization_config` says how codes are read; null says that there are none."""
     source = folder(PLAIN, {"config.json": {"quantization_config": described}})
     why = "quant_method must be a text" if isinstance(described, dict) else "quantization_config must be an object"
-    with pytest.raises(FileError, match=rf"config\.json: {why}; got"):
-        convert(source, "out", to="float16")
+    convert_fails(rf"config\.json: {why}; got", source, "out", to="float16")
     (found,) = lp.checkpoints.check(source)
     assert why in found.text
     (source / "config.json").write_text('{"quantization_config": null}')
@@ -142,8 +133,8 @@ def test_an_entry_that_is_no_description(described: object) -> None:
 @pytest.mark.parametrize("text", ["fp8", "[]", "1", '{"quant_method": 1}', "{", "[" * 100_000])
 def test_an_entry_of_metadata_that_is_no_description(text: str) -> None:
     save(Path("x.safetensors"), metadata={"quantization_config": text})
-    with pytest.raises(FileError, match=r"x\.safetensors: quant\w+ (in its metadata )?must be a"):
-        convert("x.safetensors", "y.safetensors", to="float16")
+    why = r"x\.safetensors: quant\w+ (in its metadata )?must be a"
+    convert_fails(why, "x.safetensors", "y.safetensors", to="float16")
     with pytest.raises(FileError, match="must be a"):
         lp.checkpoints.open("x.safetensors")
     assert [one.misread for one in lp.checkpoints.check("x.safetensors")] == [True]
@@ -152,8 +143,7 @@ def test_an_entry_of_metadata_that_is_no_description(text: str) -> None:
 def test_a_config_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lowprec.checkpoints.containers.model_config.LARGEST", 20)
     folder(PLAIN, CONFIG)
-    with pytest.raises(FileError, match=r"config\.json: has more than 20 bytes"):
-        convert("in", "out", to="float16")
+    convert_fails(r"config\.json: has more than 20 bytes", "in", "out", to="float16")
 
 
 def test_a_config_that_is_a_link() -> None:
@@ -186,7 +176,4 @@ def test_the_metadata_of_comfyui() -> None:
 
 def test_a_hostile_entry_stays_on_one_line() -> None:
     folder(PLAIN, {"config.json": {"x\n" * 500: {"quantization_config": {"a": 1}}}})
-    with pytest.raises(FileError) as caught:
-        convert("in", "out", to="float16")
-    assert len(str(caught.value).splitlines()) == 1
-    assert len(str(caught.value)) < 400
+    assert len(convert_fails("would no longer fit", "in", "out", to="float16")) < 400

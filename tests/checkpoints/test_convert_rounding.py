@@ -5,7 +5,6 @@ That stands for any chunks, threads, workers, orders of axes and packings, and f
 
 from __future__ import annotations
 
-import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from support.typed_tensors import nibbles, random_codes, random_scales, read_ten
 import lowprec as lp
 from lowprec import reference
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.schemes.cast import Places
 from lowprec.spec.formats import FLOAT8_E4M3FN, Format
 from lowprec.spec.rounding_modes import ROUNDINGS, Rounding
 
@@ -49,12 +47,12 @@ X: dict[str, Array] = {
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("to", ["bfloat16", "float8_e4m3fn", "float8_e8m0fnu", "float6_e2m3fn", "float4_e2m1fn"])
 @pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
-def test_casts(rules: dict[str, Any], to: str, cut: int, tmp_path: Path) -> None:
-    source = save(tmp_path / "x.safetensors", X)
-    report = convert(source, tmp_path / "y.safetensors", to=to, threads=cut, verify=True, **rules)
+def test_casts(rules: dict[str, Any], to: str, cut: int) -> None:
+    source = save(Path("x.safetensors"), X)
+    report = convert(source, "y.safetensors", to=to, threads=cut, verify=True, **rules)
     assert report.verified
     for name, x in X.items():
-        assert stored_bytes(tmp_path / "y.safetensors", name) == bytes_in(lp.encode(x, to, **rules), lp.as_format(to))
+        assert stored_bytes(Path("y.safetensors"), name) == bytes_in(lp.encode(x, to, **rules), lp.as_format(to))
 
 
 SCALES = [
@@ -78,9 +76,9 @@ def quantized(x: Array, to: str, scale: str, kept: Array, rules: dict[str, Any])
 @pytest.mark.one_in(7)
 @pytest.mark.parametrize(("to", "scale", "fmt"), SCALES)
 @pytest.mark.parametrize("rules", [RULES[name] for name in ("stochastic", "stochastic_a", "to_odd", "toward_positive")])
-def test_scaled(rules: dict[str, Any], to: str, scale: str, fmt: str, cut: int, tmp_path: Path) -> None:
+def test_scaled(rules: dict[str, Any], to: str, scale: str, fmt: str, cut: int) -> None:
     tensors = {name: x for name, x in X.items() if x.ndim > 1}
-    source, target = save(tmp_path / "x.safetensors", tensors), tmp_path / "y.safetensors"
+    source, target = save(Path("x.safetensors"), tensors), Path("y.safetensors")
     convert(source, target, to=to, scale=scale, scale_format=fmt, threads=cut, verify=True, **rules)
     kept = lp.as_format(fmt)
     for name, x in tensors.items():
@@ -93,16 +91,16 @@ def test_scaled(rules: dict[str, Any], to: str, scale: str, fmt: str, cut: int, 
             assert stored_bytes(target, name) == bytes_in(expected, lp.as_format(to)), name
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("shape", [(70, 48), (3, 40, 17), (128, 5), (1, 9), (9, 1)])
 @pytest.mark.parametrize("scale", ["none", "tensor", "axis:0", "axis:1", "axis:-1"])
-def test_fortran_order(scale: str, shape: tuple[int, ...], cut: int, tmp_path: Path) -> None:
+def test_fortran_order(scale: str, shape: tuple[int, ...], cut: int) -> None:
     """Elements count in C order, wherever they lie."""
     x = np.asfortranarray(values(shape, 9))
-    np.save(tmp_path / "x.npy", x.astype(">f4" if scale == "axis:1" else "<f4"))
+    np.save("x.npy", x.astype(">f4" if scale == "axis:1" else "<f4"))
     rules = RULES["stochastic"]
-    convert(tmp_path / "x.npy", tmp_path / "y.npz", to="float8_e5m2", scale=scale, threads=cut, verify=True, **rules)
-    with np.load(tmp_path / "y.npz") as file:
+    convert("x.npy", "y.npz", to="float8_e5m2", scale=scale, threads=cut, verify=True, **rules)
+    with np.load("y.npz") as file:
         c = np.ascontiguousarray(x)
         expected = lp.encode(c, "float8_e5m2", **rules)
         if scale != "none":
@@ -111,14 +109,14 @@ def test_fortran_order(scale: str, shape: tuple[int, ...], cut: int, tmp_path: P
         assert file["x"].tobytes() == bits_of(expected).tobytes()
 
 
-def test_the_oracle(cut: int, tmp_path: Path) -> None:
+def test_the_oracle(cut: int) -> None:
     """Each element takes the random number of its place, in fractions; the scales are powers of two."""
     x = values((24, 16), 14)
-    np.save(tmp_path / "x.npy", np.asfortranarray(x))
+    np.save("x.npy", np.asfortranarray(x))
     rules: dict[str, Any] = {"rounding": "stochastic_c", "seed": SEED, "random_bits": 11}
     for number, scale in enumerate(({}, {"scale": "axis:1", "scale_format": "float8_e8m0fnu"})):
-        target = tmp_path / f"{number}.npz"
-        convert(tmp_path / "x.npy", target, to="float8_e4m3fn", threads=cut, **scale, **rules)
+        target = Path(f"{number}.npz")
+        convert("x.npy", target, to="float8_e4m3fn", threads=cut, **scale, **rules)
         with np.load(target) as file:
             found, scales = file["x"], file["x_scale"] if scale else np.full(16, 127)
         rounding = Rounding("stochastic_c", "sat_finite", "signed", 11)
@@ -132,9 +130,8 @@ def test_the_oracle(cut: int, tmp_path: Path) -> None:
         assert found.ravel().tolist() == expected
 
 
-def test_every_weight_that_is_dequantized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
+def test_every_weight_that_is_dequantized(monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
     """The product of code and scale in float32, rounded by the rule; weights with exchanged axes among them."""
-    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(12)
     fp4, scales = rng.integers(0, 16, (3, 12, 96)), rng.integers(98, 106, (3, 12, 3), np.uint8)  # subnormal
     tensors = {
@@ -152,40 +149,27 @@ def test_every_weight_that_is_dequantized(tmp_path: Path, monkeypatch: pytest.Mo
         assert bits_of(found[name]).tobytes() == lp.encode(x, "float16", **RULES["stochastic"]).tobytes(), name
 
 
-def test_places() -> None:
-    """Each element of any piece has the place that NumPy counts in C order."""
-    for shape in ((3, 5), (4, 3, 2), (1, 6), (6, 1), (2, 3, 2, 2)):
-        order = np.arange(np.prod(shape)).reshape(shape).ravel(order="F")  # in memory
-        for start, stop in itertools.combinations(range(order.size + 1), 2):
-            places = Places(0, shape)
-            found = np.full(stop - start, -1)
-            for run_, place in places.runs(start, stop - start):
-                found[run_] = place + np.arange(found[run_].size)
-            assert found.tolist() == order[start:stop].tolist()
-
-
 STOCHASTIC: dict[str, Any] = {"rounding": "stochastic", "seed": SEED}
 
 
-def test_the_report_says_the_rules(tmp_path: Path) -> None:
-    source = save(tmp_path / "x.safetensors", {"w": values((8, 32))})
+def test_the_report_says_the_rules() -> None:
+    source = save(Path("x.safetensors"), {"w": values((8, 32))})
     how: dict[str, Any] = {"scale": "block:32", "scale_format": "float8_e8m0fnu", "scale_rule": "even"}
     said = {"rounding": "stochastic_b", "overflow": "sat_finite", "nan": "signed", "seed": SEED, "random_bits": 16}
     line = "rules: rounding stochastic_b, overflow sat_finite, nan signed, "
     line += f"seed {SEED}, random bits 16, scale rule even"
     for dry_run in (True, False):
-        report = convert(source, tmp_path / "y.safetensors", to="float4_e2m1fn", dry_run=dry_run, **how, **STOCHASTIC)
+        report = convert(source, "y.safetensors", to="float4_e2m1fn", dry_run=dry_run, **how, **STOCHASTIC)
         assert line in report.as_text().splitlines()
         assert json.loads(report.as_json())["rules"] == {**said, "scale_rule": "even"}
-        assert (tmp_path / "y.safetensors").exists() == (not dry_run)
-    plain = convert(source, tmp_path / "z.safetensors", to="float4_e2m1fn", scale="block:32")
+        assert Path("y.safetensors").exists() == (not dry_run)
+    plain = convert(source, "z.safetensors", to="float4_e2m1fn", scale="block:32")
     assert (plain.rules, "rules:" in plain.as_text()) == ({}, False)
-    wide = convert(source, tmp_path / "w.safetensors", to="bfloat16", rounding="to_odd")
+    wide = convert(source, "w.safetensors", to="bfloat16", rounding="to_odd")
     assert wide.rules == {"rounding": "to_odd", "overflow": "ovf_inf", "nan": "signed"}
 
 
-def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     x = values((24, 32), 13)
     save(Path("x.safetensors"), {"w": x})
     np.save("x.npy", x)
@@ -240,7 +224,7 @@ def count_beyond(x: Array, to: Format, mode: str) -> int:
 @pytest.mark.parametrize("scale", ["none", "block:22"])
 @pytest.mark.parametrize("to", [*ENDS, "float8_e8m0fnu"])
 @pytest.mark.parametrize("mode", [one for one in ROUNDINGS if one != "stochastic"])
-def test_saturated_counts(mode: str, to: str, scale: str, cut: int, tmp_path: Path) -> None:
+def test_saturated_counts(mode: str, to: str, scale: str, cut: int) -> None:
     """What rounds beyond the range depends on the rounding; with the rule floor scales here are 1 or 2."""
     if to in ENDS:
         parts = np.array([-0.25, 0, 1e-3, 0.5 - 1e-3, 0.5, 0.5 + 1e-3, 1 - 1e-3, 1, 1.5, 4])
@@ -251,9 +235,10 @@ def test_saturated_counts(mode: str, to: str, scale: str, cut: int, tmp_path: Pa
     x = np.tile(x.astype(np.float32), (20, 1))
     rules: dict[str, Any] = {"rounding": mode, **({"seed": 8, "random_bits": 4} if "stochastic" in mode else {})}
     how = {"scale": scale, "scale_format": "float8_e8m0fnu"} if scale != "none" and to in ENDS else {}
-    file, target = save(tmp_path / "x.safetensors", {"x": x}), tmp_path / "y.safetensors"
+    file, target = save(Path("x.safetensors"), {"x": x}), Path("y.safetensors")
     report = convert(file, target, to=to, threads=cut, **how, **rules)
     scales = np.frombuffer(stored_bytes(target, "x_scale"), np.uint8).reshape(20, 1) - 127.0 if how else 0
-    expected = count_beyond(x / np.exp2(scales), lp.as_format(to), mode)
+    rows = 20 if "stochastic" in mode else 1  # others round equal rows alike
+    expected = count_beyond((x / np.exp2(scales))[:rows], lp.as_format(to), mode) * (20 // rows)
     assert report.total.saturated == expected
     assert how or 0 < expected < x.size

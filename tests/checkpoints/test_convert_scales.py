@@ -6,28 +6,26 @@ import itertools
 import math
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 from support.bits import bits_of
-from support.checkpoint_files import Array, bytes_in, parse, save, stored_bytes, values
+from support.checkpoint_files import Array, bytes_in, convert_fails, parse, save, stored_bytes, values
 from support.command_line import fail, run
 
 import lowprec as lp
 from lowprec import reference
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.chunks import split_chunks
-from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.recipes import find_recipe
-from lowprec.checkpoints.schemes.scale_grid import SCALE_FORMATS, parse_scale_request
+from lowprec.checkpoints.schemes.scale_grid import SCALE_FORMATS
 from lowprec.spec.formats import BFLOAT16, Format
 
-TARGETS = ["int8", "float8_e4m3fn", "float8_e5m2fnuz", "int4", "float4_e2m1fn", "float6_e2m3fn", "int2", "int16"]
+TARGETS = ["int8", "float8_e4m3fn", "int4", "float4_e2m1fn", "float6_e2m3fn", "int2", "int16"]
 SCALES = ["tensor", "axis:0", "axis:1", "axis:-1", "block:32", "block:5", "block:1"]
 X: dict[str, Array] = {
-    "w": values((24, 70), 1), "h": values((5, 6, 33), 2, np.float16), "b": values((9, 40), 3, ml_dtypes.bfloat16),
+    "w": values((6, 70), 1), "h": values((2, 3, 33), 2, np.float16), "b": values((4, 40), 3, ml_dtypes.bfloat16),
     "d": values((7, 8), 4, np.float64), "f8": values((6, 32), 5, ml_dtypes.float8_e5m2),
     "zeros": np.zeros((2, 3), np.float32), "lost": np.array([[np.nan, np.inf], [-np.inf, 3.0]], np.float32),
     "tiny": np.array([[1e-45, 0], [3e-39, -1e-38]], np.float32), "none": np.zeros((0, 5), np.float32),
@@ -70,9 +68,9 @@ def scale_of(group: Array, to: Format, fmt: Format) -> int:
 @pytest.mark.parametrize("fmt", SCALE_FORMATS, ids=lambda fmt: fmt.name)
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("to", TARGETS)
-def test_codes_and_scales(to: str, scale: str, fmt: Format, tmp_path: Path) -> None:
-    source = save(tmp_path / "x.safetensors", {n: x for n, x in X.items() if n != "f8"})
-    report = convert(source, tmp_path / "y.safetensors", to=to, scale=scale, scale_format=fmt, verify=True)
+def test_codes_and_scales(to: str, scale: str, fmt: Format) -> None:
+    source = save(Path("x.safetensors"), X)
+    report = convert(source, "y.safetensors", to=to, scale=scale, scale_format=fmt, verify=True)
     why = {one.name: one.why for one in report.tensors if one.action == "kept"}
     assert why == (
         {"line": "it has no axis 1" if scale == "axis:1" else "each element would have a scale"}
@@ -80,66 +78,44 @@ def test_codes_and_scales(to: str, scale: str, fmt: Format, tmp_path: Path) -> N
     )  # fmt: skip
     row = lp.as_format(to)
     for name, x in X.items():
-        if name in why or name == "f8" or (scale == "block:1" and x.size > 400):
+        if name in why or (scale == "block:1" and x.size > 400):
             continue
         shape, cut = groups(x, scale)
         codes = np.array([scale_of(one, row, fmt) for one in cut], fmt.code_dtype).reshape(shape)
         if codes.size == 0:
             continue
-        assert stored_bytes(tmp_path / "y.safetensors", f"{name}_scale") == codes.tobytes(), name
+        assert stored_bytes(Path("y.safetensors"), f"{name}_scale") == codes.tobytes(), name
         size = int(scale.partition(":")[2]) if scale.startswith("block") else 0
         axis = int(scale.partition(":")[2]) if scale.startswith("axis") else -1
-        single = lp.cast(x, "float32") if x.dtype == np.float64 else x
+        single = lp.cast(x, "float32") if x.itemsize in (1, 8) else x
         y = lp.quantize_linear(
             single, codes.view(fmt.dtype), axis=axis, block_size=size, output_dtype=to, precision="float32"
         )
-        assert stored_bytes(tmp_path / "y.safetensors", name) == bytes_in(lp.encode(y, to), row), name
+        assert stored_bytes(Path("y.safetensors"), name) == bytes_in(lp.encode(y, to), row), name
 
 
-def test_narrow_sources_and_packed_ones(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
-    save_torch = pytest.importorskip("safetensors.torch").save_file
-
-    x = X["f8"]
-    save_torch({"f8": torch.from_numpy(x.view(np.uint8)).view(torch.float8_e5m2)}, tmp_path / "x.safetensors")
-    convert(tmp_path / "x.safetensors", tmp_path / "y.safetensors", to="int8", scale="block:16")
-    convert(tmp_path / "x.safetensors", tmp_path / "4.safetensors", to="float4_e2m1fn")
-    convert(tmp_path / "4.safetensors", tmp_path / "z.safetensors", to="int4", scale="axis:0", verify=True)
-    for name, plain, options in (
-        ("y", lp.cast(x, "float32"), {"block_size": 16, "to": "int8"}),
-        ("z", lp.cast(lp.cast(x, "float4_e2m1fn"), "float32"), {"axis": 0, "to": "int4"}),
-    ):
-        row = lp.as_format(options.pop("to"))
-        path = tmp_path / f"{name}.safetensors"
-        scales = np.frombuffer(stored_bytes(path, "f8_scale"), np.float32)
-        arguments: dict[str, Any] = options
-        scales = scales.reshape(6, 2) if name == "y" else scales
-        y = lp.quantize_linear(plain, scales, output_dtype=row, **{"axis": 1} | arguments)
-        assert stored_bytes(path, "f8") == bytes_in(lp.encode(y, row), row)
+def test_packed_sources() -> None:
+    x = values((6, 32), 5)
+    convert(save(Path("x.safetensors"), {"w": x}), "4.safetensors", to="float4_e2m1fn")
+    convert("4.safetensors", "z.safetensors", to="int4", scale="axis:0", verify=True)
+    scales = np.frombuffer(stored_bytes(Path("z.safetensors"), "w_scale"), np.float32)
+    plain = lp.cast(lp.cast(x, "float4_e2m1fn"), "float32")
+    y = lp.quantize_linear(plain, scales, axis=0, output_dtype="int4")
+    assert stored_bytes(Path("z.safetensors"), "w") == bytes_in(lp.encode(y, "int4"), lp.as_format("int4"))
 
 
-def test_blocks_of_fortran_order(tmp_path: Path) -> None:
+def test_blocks_of_fortran_order() -> None:
     x = np.asfortranarray(values((6, 21)))
-    np.savez(tmp_path / "x.npz", w=x, v=x.astype(">f4"))
-    report = convert(tmp_path / "x.npz", tmp_path / "z.npz", to="int8", scale="block:4")
+    np.savez("x.npz", w=x, v=x.astype(">f4"))
+    report = convert("x.npz", "z.npz", to="int8", scale="block:4")
     assert {one.why for one in report.tensors} == {"its rows are not contiguous"}
 
 
-def test_what_would_not_fit_in_memory(tmp_path: Path) -> None:
-    odd = save(tmp_path / "odd.safetensors", {"w": np.ones((3, 2_000_001), np.float32)})
-    with pytest.raises(FileError, match="'w': cannot be converted within `max_memory`"):
-        convert(
-            odd, tmp_path / "z.safetensors", to="int4", scale="axis:0", max_memory="98M"
-        )  # no row but all of them ends with a byte
-    convert(odd, tmp_path / "z.safetensors", to="int8", scale="axis:0")
-
-
-def test_parse_scaling() -> None:
-    fmt = SCALE_FORMATS[0]
-    assert parse_scale_request("none", fmt) is None
-    for text in ("", "tensor:1", "axis", "axis:x", "axis:1.0", "axis:100", "block", "block:-1", "block:1:2", "٣"):
-        with pytest.raises(ValueError, match="`scale` must be none, tensor"):
-            parse_scale_request(text, fmt)
+def test_what_would_not_fit_in_memory() -> None:
+    odd = save(Path("odd.safetensors"), {"w": np.ones((3, 2_000_001), np.float32)})
+    why = "'w': cannot be converted within `max_memory`"
+    convert_fails(why, odd, Path("z.safetensors"), to="int4", scale="axis:0", max_memory="98M")
+    convert(odd, "z.safetensors", to="int8", scale="axis:0")
 
 
 def test_boxes_cover_every_shape() -> None:
@@ -168,13 +144,13 @@ E8M0 = "float8_e8m0fnu"
 @pytest.mark.parametrize(
     ("to", "scale"), [("float4_e2m1fn", "block:32"), ("float8_e4m3fn", "axis:0"), ("int8", "tensor")]
 )
-def test_scale_rules(to: str, scale: str, rule: str, cut: int, tmp_path: Path) -> None:
+def test_scale_rules(to: str, scale: str, rule: str, cut: int) -> None:
     """Exponents by hand, from the table of rules; a is the largest magnitude, M = 2**emax * m the largest value."""
     x = values((40, 64), 12)
     x[np.isnan(x) | np.isinf(x)] = 0
-    target = tmp_path / "y.safetensors"
+    target = Path("y.safetensors")
     how = {"to": to, "scale": scale, "scale_format": E8M0, "scale_rule": rule}
-    report = convert(save(tmp_path / "x.safetensors", {"w": x}), target, threads=cut, **how)
+    report = convert(save(Path("x.safetensors"), {"w": x}), target, threads=cut, **how)
     assert report.rules == {"scale_rule": rule}
     top, emax, mantissa = {"float4_e2m1fn": (6, 2, 1), "float8_e4m3fn": (448, 8, 3), "int8": (127, 6, 6)}[to]
     groups = {"block:32": x.reshape(80, 32), "axis:0": x, "tensor": x.reshape(1, -1)}[scale]
@@ -194,23 +170,23 @@ MX = {"mxfp4a16": 6, "mxfp8": 448, "comfy-mxfp8": 448}
 
 @pytest.mark.parametrize("rule", ["floor", "rceil", "even"])
 @pytest.mark.parametrize("recipe", MX)
-def test_scale_rules_of_recipes(recipe: str, rule: str, tmp_path: Path) -> None:
+def test_scale_rules_of_recipes(recipe: str, rule: str) -> None:
     """The rule stands for the tool's own, which is another one but for two: llm-compressor's for FP4 is even."""
     name = "blocks.0.proj.weight" if recipe.startswith("comfy") else "model.layers.0.mlp.up_proj.weight"
     x = np.random.default_rng(2).standard_normal((128, 128)).astype(ml_dtypes.bfloat16)
-    file = save(tmp_path / "x.safetensors", {name: x})
-    report = convert(file, tmp_path / "y.safetensors", recipe=recipe, scale_rule=rule)
-    convert(file, tmp_path / "own.safetensors", recipe=recipe)
+    file = save(Path("x.safetensors"), {name: x})
+    report = convert(file, "y.safetensors", recipe=recipe, scale_rule=rule)
+    convert(file, "own.safetensors", recipe=recipe)
     element = "float4_e2m1fn" if MX[recipe] == 6 else "float8_e4m3fn"
     expected = lp.absmax_scale(x, element, axis=1, block_size=32, scale_format=E8M0, scale_rule=rule)
     (scales,) = (one for one in report.tensors if one.scale_shape)
     assert report.rules == {"scale_rule": rule}
-    stored = stored_scales(tmp_path / "y.safetensors")
+    stored = stored_scales(Path("y.safetensors"))
     if recipe == "comfy-mxfp8":  # in tiles of 128 x 4: the same bytes in another order
         assert sorted(stored) == sorted(bits_of(expected).tobytes())
     else:
         assert stored == bits_of(expected).tobytes()
-    same = stored_scales(tmp_path / "own.safetensors") == stored
+    same = stored_scales(Path("own.safetensors")) == stored
     assert same == ((recipe, rule) in {("comfy-mxfp8", "rceil"), ("mxfp4a16", "even")})
     assert scales.sqnr_db is not None
 
@@ -237,7 +213,6 @@ def test_scale_rules_of_experts() -> None:
 QUIET = ("--progress", "none")
 
 
-@pytest.mark.usefixtures("working_folder")
 @pytest.mark.parametrize("to", ["int8", "uint8", "int4", "int32", "uint2"])
 def test_integers_need_a_scale(to: str) -> None:
     save(Path("x.safetensors"), {"w": values((4, 4)), "i": np.arange(3)})
@@ -250,7 +225,6 @@ def test_integers_need_a_scale(to: str) -> None:
     assert {one.action for one in report.tensors} == {"kept"}
 
 
-@pytest.mark.usefixtures("working_folder")
 @pytest.mark.parametrize("axis", [99, 3, -4])
 def test_an_axis_that_no_tensor_has(axis: int) -> None:
     save(
@@ -262,7 +236,6 @@ def test_an_axis_that_no_tensor_has(axis: int) -> None:
     fail(*arguments, "--exclude", "i", "--dry-run")
 
 
-@pytest.mark.usefixtures("working_folder")
 def test_an_axis_that_some_tensors_have() -> None:
     save(Path("x.safetensors"), {"w": values((4, 4)), "b": values((4,)), "c": values((2, 2, 2))})
     report = convert("x.safetensors", "y.safetensors", to="int8", scale="axis:2")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import packed, save, values
+from support.checkpoint_files import convert_fails, packed, save, values
 from support.containers import SOURCES
 from support.optional import optional
 from support.paths import table
@@ -34,11 +34,6 @@ def _codes(x: np.ndarray, fmt: Format) -> np.ndarray:
         return np.asarray(whole_arrays.expected_from_float64(x.astype(np.float64), fmt)).astype(fmt.code_dtype)
 
 
-def _values(codes: np.ndarray, fmt: Format) -> np.ndarray:
-    table = np.float32([float(exact_cast.decode(code, fmt)) for code in range(1 << fmt.bits)])
-    return table[codes]
-
-
 HELD_BY = [
     *itertools.product(("safetensors", "npz", "npy", "folder", "gguf"), FORMATS),
     *itertools.product(("safetensors", "npz", "folder", "gguf"), [fmt for fmt in NUMERIC if fmt.onnx_name is None]),
@@ -47,12 +42,12 @@ HELD_BY = [
 
 
 @pytest.mark.parametrize(("kind", "fmt"), HELD_BY, **BY_NAME)
-def test_values_are_read_back(kind: str, fmt: Format, tmp_path: Path) -> None:
+def test_values_are_read_back(kind: str, fmt: Format) -> None:
     make, name = SOURCES[kind]
-    source, target, again = make(tmp_path), tmp_path / name, tmp_path / f"again-{name}"
+    source, target, again = make(Path()), Path(name), Path(f"again-{name}")
     lp.convert(source, target, to=fmt if fmt in FORMATS else fmt.name, verify=True)
     lp.convert(target, again, to="float32")
-    converted = 0
+    converted, every = 0, np.float32([float(exact_cast.decode(code, fmt)) for code in range(1 << fmt.bits)])
     with ExitStack() as stack:
         originals, checkpoint, restored = (
             stack.enter_context(lp.checkpoints.open(one)) for one in (source, target, again)
@@ -68,7 +63,7 @@ def test_values_are_read_back(kind: str, fmt: Format, tmp_path: Path) -> None:
             for found in held:
                 assert found.dtype == (fmt.code_dtype if fmt in FORMATS else fmt.dtype)
                 assert np.array_equal(found.view(fmt.code_dtype), codes)
-            expected = _values(codes, fmt)
+            expected = every[codes]
             values = [checkpoint.read(after, to="float32"), restored[after]]
             for got in [*values, *([checkpoint[after]] if fmt in FORMATS else [])]:
                 assert got.dtype == np.float32
@@ -82,10 +77,10 @@ def test_values_are_read_back(kind: str, fmt: Format, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fmt", FORMATS, **BY_NAME)
-def test_what_safetensors_holds(fmt: Format, tmp_path: Path) -> None:
+def test_what_safetensors_holds(fmt: Format) -> None:
     x = values((3, 5, 7))
-    target = tmp_path / "y.safetensors"
-    lp.convert(save(tmp_path / "x.safetensors", {"w": x}, {"format": "pt"}), target, to=fmt)
+    target = Path("y.safetensors")
+    lp.convert(save(Path("x.safetensors"), {"w": x}, {"format": "pt"}), target, to=fmt)
     with safe_open(target, "np") as file:
         held, metadata = file.get_tensor("w"), file.metadata()
     assert json.loads(metadata.pop("lowprec")) == {
@@ -108,23 +103,20 @@ def test_what_safetensors_holds(fmt: Format, tmp_path: Path) -> None:
         assert np.array_equal(held, codes)
 
 
-def test_a_file_describes_a_namesake_of_a_row(tmp_path: Path) -> None:
+def test_a_file_describes_a_namesake_of_a_row() -> None:
     own = lp.float_format("float8_e4m3", exponent_bits=4, mantissa_bits=3, bias=8)
     for suffix in ("safetensors", "npz"):
-        target = tmp_path / f"y.{suffix}"
-        source = save(tmp_path / "x.safetensors", {"w": np.float32([1.0, 3.0])})
+        target = Path(f"y.{suffix}")
+        source = save(Path("x.safetensors"), {"w": np.float32([1.0, 3.0])})
         if suffix == "npz":
-            np.savez(tmp_path / "x.npz", w=np.float32([1.0, 3.0]))
-            source = tmp_path / "x.npz"
+            np.savez("x.npz", w=np.float32([1.0, 3.0]))
+            source = Path("x.npz")
         lp.convert(source, target, to=own)
         (tensor,) = open_container(target, None).tensors
         assert tensor.fmt is own
         with lp.checkpoints.open(target) as checkpoint:
             assert checkpoint.read("w", raw=True).tolist() == [0x40, 0x4C]  # 2^0 and 1.5 * 2^1 with bias 8
             assert checkpoint["w"].tolist() == [1.0, 3.0]
-
-
-# ---- hostile descriptions
 
 
 def _described(path: Path, note: Any, held: np.ndarray) -> Path:
@@ -143,11 +135,11 @@ HELD = np.arange(6, dtype=np.uint8).reshape(2, 3)
     [*table(__file__)["descriptions"],
      ({"nan": None}, "describes no format for tensor 'w'; `nan` must be of type str")],
 )  # fmt: skip
-def test_hostile_descriptions(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
-    good = _described(tmp_path, {"format": TAKEN, "shape": [2, 3]}, HELD)
+def test_hostile_descriptions(changes: dict[str, Any], message: str) -> None:
+    good = _described(Path(), {"format": TAKEN, "shape": [2, 3]}, HELD)
     with lp.checkpoints.open(good) as checkpoint:
         assert checkpoint["w"].shape == (2, 3)
-    path = _described(tmp_path, {"format": {**TAKEN, **changes}, "shape": [2, 3]}, HELD)
+    path = _described(Path(), {"format": {**TAKEN, **changes}, "shape": [2, 3]}, HELD)
     with pytest.raises(FileError, match=f"x.safetensors: must be a readable .safetensors file; .*{message}") as caught:
         lp.checkpoints.open(path)
     assert "\n" not in str(caught.value)
@@ -163,17 +155,17 @@ def test_hostile_descriptions(changes: dict[str, Any], message: str, tmp_path: P
         {"format": TAKEN, "shape": [2, 3]},
     ],
 )  # fmt: skip
-def test_hostile_notes(note: Any, tmp_path: Path) -> None:
+def test_hostile_notes(note: Any) -> None:
     """A file does not know registered names; codes are unsigned integers."""
     lp.register(lp.float_format("only_registered", exponent_bits=4, mantissa_bits=3))
     held = HELD.astype(np.int8) if note == {"format": TAKEN, "shape": [2, 3]} else HELD
     with pytest.raises(FileError, match=r"x\.safetensors: must be a readable .*entry 'lowprec' of"):
-        lp.checkpoints.open(_described(tmp_path, note, held))
+        lp.checkpoints.open(_described(Path(), note, held))
 
 
-def test_formats_that_float32_does_not_hold(tmp_path: Path) -> None:
+def test_formats_that_float32_does_not_hold() -> None:
     wide = {**TAKEN, "name": "wide", "bias": 200}
-    path = _described(tmp_path, {"format": wide, "shape": [2, 3]}, HELD)
+    path = _described(Path(), {"format": wide, "shape": [2, 3]}, HELD)
     message = r"'w': holds codes of wide, whose smallest value, 2\^-202, is below 2\^-149, .*raw=True reads the codes"
     with lp.checkpoints.open(path) as checkpoint:
         for dtype in (None, "float32"):
@@ -181,34 +173,30 @@ def test_formats_that_float32_does_not_hold(tmp_path: Path) -> None:
                 checkpoint.read("w", to=dtype)
         assert checkpoint.read("w", raw=True).tolist() == HELD.tolist()
     with pytest.raises(ValueError, match="wide"):
-        lp.convert(path, tmp_path / "y.safetensors", to="float32")
-    assert not (tmp_path / "y.safetensors").exists()
+        lp.convert(path, "y.safetensors", to="float32")
+    assert not Path("y.safetensors").exists()
 
 
 @pytest.mark.parametrize(
     "text", ["{}", '{"name":', json.dumps({**TAKEN, "bias": 0.5}), json.dumps({**TAKEN, "nan": []})]
 )
-def test_hostile_comments(text: str, tmp_path: Path) -> None:
-    np.savez(tmp_path / "x.npz", w=HELD)
-    with zipfile.ZipFile(tmp_path / "x.npz") as archive, zipfile.ZipFile(tmp_path / "y.npz", "w") as changed:
+def test_hostile_comments(text: str) -> None:
+    np.savez("x.npz", w=HELD)
+    with zipfile.ZipFile("x.npz") as archive, zipfile.ZipFile("y.npz", "w") as changed:
         info = archive.infolist()[0]
         info.comment = f"format={text}".encode()
         changed.writestr(info, archive.read(info))
     with pytest.raises(FileError, match="its comment describes no format"):
-        lp.checkpoints.read_array(tmp_path / "y.npz")
+        lp.checkpoints.read_array("y.npz")
     with (
-        lp.checkpoints.open(tmp_path / "y.npz") as checkpoint,
+        lp.checkpoints.open("y.npz") as checkpoint,
         pytest.raises(FileError, match="its comment describes no format"),
     ):
         checkpoint["w.npy"]
 
 
-# ---- other files
-
-
-def test_a_model_cannot_hold_them(tmp_path: Path) -> None:
-    source = SOURCES["onnx"][0](tmp_path)
+def test_a_model_cannot_hold_them() -> None:
+    source = SOURCES["onnx"][0](Path())
     for dry_run, to in itertools.product((False, True), ("binary8p3se", "float8_e4m3")):
-        with pytest.raises(FileError, match=rf"x\.onnx: cannot hold {to}, for which ONNX has no type"):
-            lp.convert(source, tmp_path / "y.onnx", to=to, dry_run=dry_run)
-    assert not (tmp_path / "y.onnx").exists()
+        why = rf"x\.onnx: cannot hold {to}, for which ONNX has no type"
+        convert_fails(why, source, "y.onnx", to=to, dry_run=dry_run)

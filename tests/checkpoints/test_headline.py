@@ -12,9 +12,6 @@ from support.typed_tensors import BF16, E8M0, F8, Array, read_tensors, write_mod
 
 import lowprec as lp
 
-pytestmark = pytest.mark.usefixtures("working_folder")
-
-
 BLOCKS = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
 
 
@@ -29,12 +26,12 @@ def headline(path: Path | str) -> str:
     [("FP8_BLOCK", "block FP8 128x128"), ("FP8_DYNAMIC", "FP8 per row"), ("MXFP4A16", "MXFP4"), ("MXFP8A16", "MXFP8"),
      ("NVFP4A16", "NVFP4"), ("W4A16", "int4 in groups of 128"), ("W8A8", "int8 per row")],
 )  # fmt: skip
-def test_compressed_tensors(preset: str, text: str, tmp_path: Path) -> None:
+def test_compressed_tensors(preset: str, text: str) -> None:
     """The bytes in bfloat16 are those of a conversion."""
     line = headline(GOLDEN / preset)
     nbytes = sum(one.nbytes for one in lp.checkpoints.inspect(GOLDEN / preset))
-    lp.convert(GOLDEN / preset, tmp_path / "out", to="bfloat16")
-    plain = sum(array.nbytes for array in read_tensors(tmp_path / "out").values())
+    lp.convert(GOLDEN / preset, "out", to="bfloat16")
+    plain = sum(array.nbytes for array in read_tensors(Path("out")).values())
     sizes = [f"{n / 1024:.3g} KiB" for n in (nbytes, plain)]
     assert line == f"compressed-tensors {text}, 1 layer: {sizes[0]}; to bfloat16 {sizes[1]}"
 

@@ -37,8 +37,6 @@ from lowprec.checkpoints.files.errors import FileError
 
 torch: Any = optional("torch")
 
-pytestmark = pytest.mark.usefixtures("working_folder")
-
 E = "model.layers.0.mlp.experts."
 
 
@@ -61,9 +59,6 @@ def test_what_is_said_of_a_weight() -> None:
     assert (info.scales.name, info.scales.shape) == (W + "_scale", (7, 4))
     assert [one.name for one in info.others] == [W + "_global_scale"]
     assert info.nbytes == 7 * 32 + 7 * 4 + 4
-
-
-# --- tensors as they are ---
 
 
 @pytest.mark.parametrize("kind", SOURCES)
@@ -97,9 +92,6 @@ def test_arrays_of_every_order() -> None:
             assert np.array_equal(checkpoint.read(name, rows=slice(1, 3)), x[1:3])
             assert np.array_equal(checkpoint.read(name, to="bfloat16"), x.astype(BF16))
         assert checkpoint.read("flags", to="float32").dtype == np.bool_
-
-
-# --- laziness ---
 
 
 def test_nothing_is_read_before_it_is_asked_for(bytes_read: list[int]) -> None:
@@ -146,9 +138,6 @@ def test_the_module_is_imported_when_it_is_used() -> None:
     code = "import sys, lowprec as lp; before = 'lowprec.checkpoints' in sys.modules; lp.checkpoints.open; lp.convert; "
     code += "print(before, lp.checkpoints is sys.modules['lowprec.checkpoints'])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False True\n"
-
-
-# --- what it is ---
 
 
 def test_a_mapping_that_cannot_be_written() -> None:
@@ -223,19 +212,15 @@ def test_raw_names_of_packed_weights() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [({"to": "int8"}, ValueError, "`to` must be bfloat16, float16, float32 or None; got 'int8'"),
-     ({"to": "no"}, ValueError, "`to` must"),
      ({"library": "jax"}, ValueError, "`library` must be one of numpy, torch; got 'jax'"),
      ({"rows": 3}, TypeError, "`rows` must be a slice; got int"),
      ({"rows": slice(0, 4, 2)}, ValueError, "`rows` must be a slice without a step"),
-     ({"name": "s", "rows": slice(0, 1)}, ValueError, "`rows` must be None for a tensor without axes"),
-     ({"source": "string"}, ValueError, "source"), ({"max_memory": "x"}, ValueError, "max_memory")],
+     ({"name": "s", "rows": slice(0, 1)}, ValueError, "`rows` must be None for a tensor without axes")],
 )  # fmt: skip
 def test_arguments(arguments: dict[str, Any], error: type[Exception], text: str) -> None:
     np.savez("x.npz", w=np.ones((4, 4)), s=np.float32(1))
-    opening = {name: arguments[name] for name in ("source", "max_memory") if name in arguments}
-    reading = {"name": "w", **{name: one for name, one in arguments.items() if name not in opening}}
-    with pytest.raises(error, match=text), lp.checkpoints.open("x.npz", **opening) as checkpoint:
-        checkpoint.read(**reading)
+    with pytest.raises(error, match=text), lp.checkpoints.open("x.npz") as checkpoint:
+        checkpoint.read(**{"name": "w", **arguments})
 
 
 def test_broken_files() -> None:
@@ -262,10 +247,10 @@ def test_two_tensors_of_one_name() -> None:
         lp.checkpoints.open("in")
 
 
-def test_scales_of_columns(tmp_path: Path) -> None:
+def test_scales_of_columns() -> None:
     """ModelOpt's AWQ multiplies the inputs by them: without, the values would be others."""
     names = ("weight", "weight_scale", "weight_scale_2", "pre_quant_scale")
     types = (("U8", (4, 8)), ("F8_E4M3", (4, 1)), ("F32", ()), ("BF16", (16,)))
-    path = write(tmp_path / "x.safetensors", {f"a.{name}": one for name, one in zip(names, types, strict=True)})
+    path = write(Path("x.safetensors"), {f"a.{name}": one for name, one in zip(names, types, strict=True)})
     with pytest.raises(FileError, match=r"'a\.pre_quant_scale': is a scale of columns, which is not supported"):
         lp.checkpoints.open(path)

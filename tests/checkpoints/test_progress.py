@@ -15,8 +15,6 @@ import lowprec as lp
 from lowprec.checkpoints import check, convert
 from lowprec.checkpoints.progress import make_progress
 
-pytestmark = pytest.mark.usefixtures("working_folder")
-
 SIZES = {"a": 400_000, "b": 3, "c": 70_000}
 
 
@@ -125,13 +123,3 @@ def test_what_is_missing_is_an_import_error(source: Path, monkeypatch: pytest.Mo
     with pytest.raises(ImportError, match=r"^`dask` needs Dask, which is not installed: pip install"):
         convert(source, "y.safetensors", to="float16", dask="local")
     assert os.listdir() == ["x.safetensors"]
-
-
-@pytest.mark.parametrize("progress", ["tqdm", 1, None, ["bar"]])
-def test_anything_else_is_refused(source: Path, progress: Any) -> None:
-    for function in (lambda: convert(source, "y.safetensors", to="float16", progress=progress),
-                     lambda: check(source, progress=progress)):  # fmt: skip
-        with pytest.raises(
-            ValueError, match=r"^`progress` must be one of auto, bar, plain, none, or a function of done"
-        ):
-            function()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import everything, save
+from support.checkpoint_files import everything, raising, save
 from support.command_line import run
 from support.paths import table
 from support.resumed_conversions import SHARDS, three_shards
@@ -67,11 +67,11 @@ total       13                 30     {TOTAL}        552          1        1    
 """
 
 
-def test_many_tensors_are_shown_by_kind(tmp_path: Path) -> None:
-    source = model(tmp_path / "x.safetensors")
+def test_many_tensors_are_shown_by_kind() -> None:
+    source = model(Path("x.safetensors"))
     arguments = ("--to", "float8_e4m3fn", "--exclude", "*norm*", "--progress", "none")
-    report = tmp_path / "r.json"
-    out = run("convert", str(source), str(tmp_path / "y.safetensors"), *arguments, "--report", str(report))
+    report = Path("r.json")
+    out = run("convert", str(source), "y.safetensors", *arguments, "--report", str(report))
     assert out.startswith(SAID + "lowest SQNR:\n")
     header, *lines, last = out.removeprefix(SAID).splitlines()[1:]
     assert [line.split()[0] for line in lines] == [
@@ -90,13 +90,13 @@ def test_many_tensors_are_shown_by_kind(tmp_path: Path) -> None:
     assert {one["name"]: one["kind"] for one in tensors}[LONG] == "experts"
 
 
-def test_the_worst_tensors_are_ten(tmp_path: Path) -> None:
+def test_the_worst_tensors_are_ten() -> None:
     """What became NaN comes first, and what lost nothing is not named."""
     tensors = {f"a.{n}.w": np.array([1, 1 + n / 64], np.float32) for n in range(16)}  # 8/64 and 0 are exact
     tensors["a.nan.w"] = np.array([1e6, 1], np.float32)
     tensors["a.zero.w"] = np.zeros(3, np.float32)
-    source = save(tmp_path / "x.safetensors", tensors)
-    text = convert(source, tmp_path / "y.safetensors", to="float8_e4m3fn", saturate=False).as_text()
+    source = save(Path("x.safetensors"), tensors)
+    text = convert(source, "y.safetensors", to="float8_e4m3fn", saturate=False).as_text()
     worst = [line.split() for line in text.partition("lowest SQNR:\n")[2].splitlines()[1:-1]]
     assert len(worst) == 10
     assert worst[0][0] == "a.nan.w"
@@ -105,9 +105,9 @@ def test_the_worst_tensors_are_ten(tmp_path: Path) -> None:
     assert not {"a.0.w", "a.8.w", "a.zero.w"} & {row[0] for row in worst}
 
 
-def test_names_are_escaped(tmp_path: Path) -> None:
-    source = save(tmp_path / "x.safetensors", {"a<b>\x1b[31m": np.ones(3, np.float32), "i": np.arange(2)})
-    report = convert(source, tmp_path / "y.safetensors", to="float16")
+def test_names_are_escaped() -> None:
+    source = save(Path("x.safetensors"), {"a<b>\x1b[31m": np.ones(3, np.float32), "i": np.arange(2)})
+    report = convert(source, "y.safetensors", to="float16")
     assert "'a<b>\\x1b[31m'  float32" in report.as_text()
     page = report._repr_html_()
     assert "&lt;b&gt;\\x1b[31m" in page
@@ -116,21 +116,10 @@ def test_names_are_escaped(tmp_path: Path) -> None:
     assert "<div>&#x27;i&#x27;: kept, int64; no floats</div>" in page
 
 
-# --- what a dry run shows ---
-
-
-@pytest.fixture
-def headers_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("a tensor was read")
-
-    monkeypatch.setattr(TensorReader, "read_into", refuse)
-
-
-@pytest.mark.usefixtures("headers_only")
-def test_a_dry_run_shows_scales_and_sizes(tmp_path: Path) -> None:
-    source, target = three_shards(tmp_path / "in"), tmp_path / "out"
-    before = everything(tmp_path)
+def test_a_dry_run_shows_scales_and_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TensorReader, "read_into", raising(AssertionError("a tensor was read")))
+    source, target = three_shards(Path("in")), Path("out")
+    before = everything(Path())
     out = run("convert", str(source), str(target), "--recipe", "w4a16-g32", "--dry-run")
     assert out.splitlines() == [
         "kept: 3 tensors, 384 B; no .weight of two axes in bfloat16, float16, float32",
@@ -146,15 +135,15 @@ def test_a_dry_run_shows_scales_and_sizes(tmp_path: Path) -> None:
         "config.json: quantization_config added",
         f"{target}: 12 tensors would be converted to w4a16-g32, 3 kept; 48.4 KiB -> 14.1 KiB",
     ]
-    assert everything(tmp_path) == before
+    assert everything(Path()) == before
     out = run("convert", str(source), str(target), "--to", "int8", "--scale", "axis:0", "-n", "-v")
     row = "model.layers.0.mlp.down_proj.weight     32x64  bfloat16  int8  float32  32            4.0 KiB   2.1 KiB"
     assert row in out.splitlines()
     assert "config.json: unchanged" in out.splitlines()
 
 
-def test_what_becomes_of_descriptions(tmp_path: Path) -> None:
-    folder = three_shards(tmp_path / "in")
+def test_what_becomes_of_descriptions() -> None:
+    folder = three_shards(Path("in"))
     (folder / "params.json").write_text("{}")
     (folder / "quant_config.json").write_text("{}")
     (folder / "config.json").write_text('{"a": 1, "b": {"c": 1}, "text_config": {"d": "x"}, "e\\u0007": 2, "f": null}')
@@ -171,9 +160,6 @@ def test_what_becomes_of_descriptions(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-# --- progress ---
-
-
 @pytest.mark.parametrize(
     ("options", "phases"),
     [({"to": "float16"}, ["converting"]),
@@ -184,7 +170,7 @@ def test_what_becomes_of_descriptions(tmp_path: Path) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("verify", [False, True])
 def test_the_progress_is_of_all_passes(
-    options: dict[str, Any], phases: list[str], verify: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: dict[str, Any], phases: list[str], verify: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every phase has a name."""
     said: list[str] = []
@@ -194,7 +180,7 @@ def test_the_progress_is_of_all_passes(
             said.append(name)
 
     monkeypatch.setattr("lowprec.checkpoints.conversion.make_progress", lambda _, total: Recorded(total))
-    convert(three_shards(tmp_path / "in"), tmp_path / "out", verify=verify, **options)
+    convert(three_shards(Path("in")), Path("out"), verify=verify, **options)
     checks = ["verifying, measuring"] * ("measuring" in phases) + ["verifying"] if verify else []
     assert said == [*phases, "writing to the disk", *checks]
 
@@ -224,9 +210,6 @@ def test_the_bar_and_the_lines_go_on_where_an_earlier_run_ended(
     bar.close()
     assert (fields["n"], fields["initial"], fields["total"]) == (70 << 20, 60 << 20, 100 << 20)
     assert "resumed" in capsys.readouterr().err
-
-
-# --- words ---
 
 
 def test_numbers_of_tensors_in_words() -> None:

@@ -20,8 +20,6 @@ from lowprec.spec.formats import NUMERIC, Format
 
 safe_open: Any = optional("safetensors:safe_open")
 
-pytestmark = pytest.mark.usefixtures("working_folder")
-
 X = np.array([[0.5, -0.0, np.nan], [np.inf, 1e-40, -3.0]], np.float32)
 KINDS = (".safetensors", ".npz")
 
@@ -103,7 +101,7 @@ def test_an_existing_file_is_kept_unless_told() -> None:
 
 def test_a_file_may_be_replaced_by_what_is_mapped_from_it() -> None:
     save("x.npy", np.arange(4000))
-    mapped, _ = lp.checkpoints.read_array(Path("x.npy"))
+    mapped, _ = lp.checkpoints.read_array("x.npy")
     save("x.npy", mapped[::-1], overwrite=True)
     assert np.load("x.npy").tolist() == list(range(3999, -1, -1))
 
@@ -113,7 +111,6 @@ def test_a_file_may_be_replaced_by_what_is_mapped_from_it() -> None:
     [
         (("x.bin", {"w": X}), {}, ValueError, "`path` must end in .safetensors, .npz, .npy; got 'x.bin'"),
         ((7, {"w": X}), {}, TypeError, "`path` must be a path, as text or os.PathLike; got 7"),
-        (("x.npz", X), {}, TypeError, "`arrays` must be a mapping of names to arrays for .npz files; got ndarray"),
         (("x.npz", [X]), {}, TypeError, "`arrays` must be a mapping of names to arrays for .npz files; got list"),
         (("x.npz", {1: X}), {}, TypeError, "`arrays` must have texts for names; got 1"),
         (("x.npz", {"a\0b": X}), {}, ValueError, "`arrays` must have names that a file can hold; got 'a\\x00b'"),
@@ -134,12 +131,7 @@ def test_a_file_may_be_replaced_by_what_is_mapped_from_it() -> None:
         (("x.npz", {"w": X}), {"source": {"w": "int5"}}, ValueError, "`source['w']` must be"),
         (("x.npz", {"w": X}), {"source": {"w": "int4"}}, ValueError,
          "`arrays['w']` must hold codes of `source['w']` int4 in int4 or int8 or uint8; got dtype float32"),
-        (("x.npz", {"w": X}), {"metadata": {}}, ValueError,
-         "`metadata` must be None unless `path` ends in .safetensors; got {}"),
-        (("x.safetensors", {"w": X}), {"metadata": {"n": 1}}, TypeError,
-         "`metadata` must be a mapping of texts to texts; got {'n': 1}"),
         (("x.npz", {"w": X}), {"overwrite": "yes"}, ValueError, "`overwrite` must be"),
-        (("none/x.npz", {"w": X}), {}, FileError, "none/x.npz: must be a file in an existing folder"),
         (("folder.npz", {"w": X}), {"overwrite": True}, FileError, "folder.npz: must be a regular file"),
     ],
 )  # fmt: skip
@@ -291,9 +283,8 @@ _OTHER = ": name a .safetensors file"
          "a width that is not found", "tiles", "tiles of other axes", "each element"],
 )  # fmt: skip
 def test_what_would_not_be_read_is_refused(name: str, q: Any, message: str) -> None:
-    with pytest.raises(
-        ValueError, match=r"^`arrays\['w'\]` must be a quantized array that `open` can read; "
-    ) as raised:
+    why = r"^`arrays\['w'\]` must be a quantized array that `open` can read; "
+    with pytest.raises(ValueError, match=why) as raised:
         save(name, {"w": q})
     assert str(raised.value).endswith(message)
     assert os.listdir() == []
@@ -306,7 +297,6 @@ def test_other_refusals() -> None:
     with pytest.raises(ValueError, match=r"^`source\['w'\]` must be None for a quantized array; got 'int8'$"):
         save("x.npz", {"w": q}, source={"w": "int8"})
     for arrays in (q, {"w": q}):
-        with pytest.raises(
-            TypeError, match=r"must be an array for an \.npy file; got a Quantized: name an \.npz file$"
-        ):
+        why = r"must be an array for an \.npy file; got a Quantized: name an \.npz file$"
+        with pytest.raises(TypeError, match=why):
             save("x.npy", arrays)

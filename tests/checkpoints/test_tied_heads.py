@@ -22,16 +22,13 @@ from support.checked_models import (
     pack,
     write,
 )
-from support.checkpoint_files import read_json
+from support.checkpoint_files import convert_fails, read_json
 from support.golden import GOLDEN, tensors_of
 from support.tiny_models import llama, llama_config, tied_llama, write_folder
 from support.typed_tensors import BF16
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.recipes import RECIPES as ALL_RECIPES
-
-pytestmark = pytest.mark.usefixtures("working_folder")
 
 TIED: dict[str, Any] = json.loads((GOLDEN / "tied.json").read_text(encoding="utf-8"))
 """What llm-compressor makes of a model with a tied head, and which modules it ignores."""
@@ -58,27 +55,27 @@ def written(folder: Path, config: dict[str, Any], *more: str) -> Path:
 
 
 @pytest.mark.parametrize(("recipe", "preset"), [("fp8-dynamic", "FP8_DYNAMIC"), ("nvfp4a16", "NVFP4A16")])
-def test_the_bytes_of_llm_compressor(recipe: str, preset: str, tmp_path: Path) -> None:
-    convert(write_folder(tmp_path / "llama", *tied_llama()), tmp_path / "out", recipe=recipe)
+def test_the_bytes_of_llm_compressor(recipe: str, preset: str) -> None:
+    convert(write_folder(Path("llama"), *tied_llama()), Path("out"), recipe=recipe)
     found = {
         name: [dtype, list(shape), hashlib.sha256(content).hexdigest()[:16]]
-        for name, (dtype, shape, content) in tensors_of(tmp_path / "out").items()
+        for name, (dtype, shape, content) in tensors_of(Path("out")).items()
     }
     assert found == TIED[preset]["tensors"]
-    entry = read_json(tmp_path / "out" / "config.json")["quantization_config"]
+    entry = read_json(Path("out/config.json"))["quantization_config"]
     assert entry == TIED[preset]["quantization_config"]
     assert set(TIED["ignored"][preset]) == {"lm_head"} <= set(entry["ignore"])
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_the_head_is_listed(recipe: str, tmp_path: Path) -> None:
+def test_the_head_is_listed(recipe: str) -> None:
     """In every layout with such a list: engines make a linear layer of it, stored or not."""
-    convert(write_folder(tmp_path / "llama", *tied_llama()), tmp_path / "out", recipe=recipe)
-    assert lists(tmp_path / "out") == [BOTH] * (2 if recipe.startswith("modelopt") else 1)
-    assert errors(tmp_path / "out") == []
+    convert(write_folder(Path("llama"), *tied_llama()), Path("out"), recipe=recipe)
+    assert lists(Path("out")) == [BOTH] * (2 if recipe.startswith("modelopt") else 1)
+    assert errors(Path("out")) == []
     if recipe == "deepseek-fp8":
-        convert(tmp_path / "out", tmp_path / "again", recipe="w4a16")
-        assert lists(tmp_path / "again") == [BOTH]
+        convert("out", "again", recipe="w4a16")
+        assert lists(Path("again")) == [BOTH]
 
 
 @pytest.mark.parametrize(
@@ -89,62 +86,58 @@ def test_the_head_is_listed(recipe: str, tmp_path: Path) -> None:
      ({"model_type": "xlm-roberta"}, "lm_head.decoder"), ({"model_type": "blip-2"}, "language_model.lm_head"),
      ({"model_type": ["llama"]}, "lm_head"), ({"text_config": 3}, "lm_head")],
 )  # fmt: skip
-def test_what_the_head_is_called(config: dict[str, Any], head: str, tmp_path: Path) -> None:
+def test_what_the_head_is_called(config: dict[str, Any], head: str) -> None:
     """As in transformers. An embedding without a head is tied, since many models do not say so."""
-    convert(written(tmp_path / "in", config), tmp_path / "out", recipe="int8")
-    assert lists(tmp_path / "out") == [sorted([head, EMBEDDING])]
+    convert(written(Path("in"), config), Path("out"), recipe="int8")
+    assert lists(Path("out")) == [sorted([head, EMBEDDING])]
 
 
-def test_the_head_of_a_model_whose_embedding_has_another_name(tmp_path: Path) -> None:
+def test_the_head_of_a_model_whose_embedding_has_another_name() -> None:
     """config.json says then that it is tied; what is no language model lists none."""
     tensors = {"blocks.0.fc.weight": np.ones((4, 128), BF16)}
     for tied, expected in ((True, ["lm_head"]), (False, [])):
-        folder = write_folder(tmp_path / f"{tied}", tensors, {"tie_word_embeddings": tied}, shards=1)
-        convert(folder, tmp_path / f"out-{tied}", recipe="int8")
-        assert lists(tmp_path / f"out-{tied}") == [expected]
+        folder = write_folder(Path(f"{tied}"), tensors, {"tie_word_embeddings": tied}, shards=1)
+        convert(folder, f"out-{tied}", recipe="int8")
+        assert lists(Path(f"out-{tied}")) == [expected]
 
 
-def test_towers_are_listed_as_a_whole(tmp_path: Path) -> None:
+def test_towers_are_listed_as_a_whole() -> None:
     """Gemma 3 stores vision_tower.vision_model.…, which is model.vision_tower.… in transformers 5.23."""
     modules = [f"vision_tower.vision_model.encoder.layers.{i}.mlp.fc1" for i in range(2)]
-    folder = written(tmp_path / "in", {"tie_word_embeddings": True}, *modules, "model.multi_modal_projector.linear_1")
-    convert(folder, tmp_path / "out", recipe="int8")
+    folder = written(Path("in"), {"tie_word_embeddings": True}, *modules, "model.multi_modal_projector.linear_1")
+    convert(folder, "out", recipe="int8")
     towers = [r"re:.*\bmulti_modal_projector\b", r"re:.*\bvision_tower\b"]
-    assert lists(tmp_path / "out") == [[*BOTH, *towers]]
-    assert errors(tmp_path / "out") == []
-    convert(folder, tmp_path / "part", recipe="int8", also=modules[0])
-    assert lists(tmp_path / "part") == [[*BOTH, towers[0], modules[1]]]
-    assert errors(tmp_path / "part") == []
-    convert(folder, tmp_path / "fp8", recipe="deepseek-fp8")  # whose list transformers renames
-    assert lists(tmp_path / "fp8") == [[*BOTH, "model.multi_modal_projector.linear_1", *modules]]
+    assert lists(Path("out")) == [[*BOTH, *towers]]
+    assert errors(Path("out")) == []
+    convert(folder, "part", recipe="int8", also=modules[0])
+    assert lists(Path("part")) == [[*BOTH, towers[0], modules[1]]]
+    assert errors(Path("part")) == []
+    convert(folder, "fp8", recipe="deepseek-fp8")  # whose list transformers renames
+    assert lists(Path("fp8")) == [[*BOTH, "model.multi_modal_projector.linear_1", *modules]]
 
 
 @pytest.mark.parametrize(("recipe", "layout"), [("modelopt-nvfp4", "compressed-tensors"), ("nvfp4a16", "modelopt")])
-def test_another_layout(recipe: str, layout: str, tmp_path: Path) -> None:
+def test_another_layout(recipe: str, layout: str) -> None:
     """The head is listed although the source, as lowprec 0.2.0 wrote it, does not list it."""
-    convert(write_folder(tmp_path / "llama", *tied_llama()), tmp_path / "source", recipe=recipe)
+    convert(write_folder(Path("llama"), *tied_llama()), Path("source"), recipe=recipe)
     for name in ("config.json", "hf_quant_config.json"):
-        path = tmp_path / "source" / name
+        path = Path("source", name)
         if path.exists():
             path.write_text(path.read_text().replace('"lm_head",', ""))
-    assert len(errors(tmp_path / "source")) == 1
-    convert(tmp_path / "source", tmp_path / "out", layout=layout)
-    assert lists(tmp_path / "out") == [BOTH] * (2 if layout == "modelopt" else 1)
-    assert errors(tmp_path / "out") == []
+    assert len(errors(Path("source"))) == 1
+    convert("source", "out", layout=layout)
+    assert lists(Path("out")) == [BOTH] * (2 if layout == "modelopt" else 1)
+    assert errors(Path("out")) == []
 
 
-def test_a_tied_head_is_not_quantized(tmp_path: Path) -> None:
+def test_a_tied_head_is_not_quantized() -> None:
     """Where a file has it all the same: transformers would give it the embedding's weight, without scales."""
-    tied = write_folder(tmp_path / "tied", llama(), {**llama_config(), "tie_word_embeddings": True})
-    with pytest.raises(FileError, match="lm_head must not be quantized, since config"):
-        convert(tied, tmp_path / "out", recipe="int8", also="lm_head")
-    untied = write_folder(tmp_path / "untied", llama(), llama_config())
-    convert(untied, tmp_path / "out", recipe="int8", also="lm_head")
-    assert lists(tmp_path / "out") == [[EMBEDDING]]
-    assert errors(tmp_path / "out") == []
-
-
-# --- folders of others ---
+    tied = write_folder(Path("tied"), llama(), {**llama_config(), "tie_word_embeddings": True})
+    convert_fails("lm_head must not be quantized, since config", tied, "out", recipe="int8", also="lm_head")
+    untied = write_folder(Path("untied"), llama(), llama_config())
+    convert(untied, "out", recipe="int8", also="lm_head")
+    assert lists(Path("out")) == [[EMBEDDING]]
+    assert errors(Path("out")) == []
 
 
 def tied(model: Model, key: str = "", listed: object = None) -> tuple[Tensors, dict[str, Any]]:

@@ -25,14 +25,6 @@ SMALL = [fmt for fmt in NUMERIC if fmt.bits <= 8 and fmt.name != "bool"]
 BY_NAME = {"ids": lambda fmt: fmt.name}
 
 
-# --- formats ---
-
-
-def of_ml_dtypes(fmt: Format) -> list[float]:
-    codes = np.arange(1 << fmt.bits, dtype=fmt.code_dtype)
-    return [float(value) for value in codes.view(fmt.dtype).astype(np.float64)]
-
-
 def bits_of(value: float) -> tuple[bool, float | None]:
     """Tell -0 from 0, and let NaN equal NaN."""
     return (False, None) if math.isnan(value) else (math.copysign(1, value) < 0, value)
@@ -47,7 +39,8 @@ def test_the_codes_of_a_format(fmt: Format) -> None:
     assert max(map(len, [header, *lines])) <= 120
     assert [int(line.partition(":")[0], 16) for line in lines] == list(range(0, 1 << fmt.bits, columns))
     cells = [cell for line in lines for cell in line.partition(":")[2].split()]
-    assert list(map(bits_of, map(float, cells))) == list(map(bits_of, of_ml_dtypes(fmt)))
+    by_ml_dtypes = np.arange(1 << fmt.bits, dtype=fmt.code_dtype).view(fmt.dtype).astype(np.float64).tolist()
+    assert list(map(bits_of, map(float, cells))) == list(map(bits_of, by_ml_dtypes))
     if not fmt.is_float:
         assert all("." not in cell for cell in cells)
     decoded = [reference.decode(code, fmt) for code in range(1 << fmt.bits)]
@@ -93,9 +86,6 @@ def test_why_the_largest_value_is_the_largest_and_counts() -> None:
     assert facts_of("string")[-1].startswith("defined by")
 
 
-# --- explain ---
-
-
 @pytest.mark.parametrize(
     ("x", "code"),
     [("0.3", "0x2a"), ("-0.3", "0xaa"), ("-.3", "0xaa"), ("-1/3", "0xab"), ("-0x1p-3", "0xa0"), ("-1e5", "0xfe"),
@@ -138,9 +128,6 @@ def test_codes_of_another_format(code: str) -> None:
     lines = found.splitlines()
     assert lines[2] == "x         0x2a  0|0101|010  0x1.4p-2   0.3125"
     assert lines[-1] == "result    0x1   0|00|1      0x1p-1     0.5"
-
-
-# --- cast ---
 
 
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
@@ -218,9 +205,6 @@ def test_cast_keeps_what_it_may_not_replace() -> None:
     assert fail("cast", "x.npy", "./x.npy", "--to", "int8", "--overwrite").endswith(": must not be the input itself")
 
 
-# --- what is wrong is said in one line ---
-
-
 @pytest.mark.parametrize(("command", "text"), table(__file__)["refused"])
 def test_errors(command: str, text: str) -> None:
     assert text in fail(*command.split())
@@ -237,9 +221,6 @@ def test_odd_names_and_texts_still_take_one_line() -> None:
 @pytest.mark.parametrize("command", table(__file__)["usage"])
 def test_usage_errors(command: str) -> None:
     assert usage_error(*command.split()).startswith("usage: lowprec")
-
-
-# --- loss ---
 
 
 def rows(text: str) -> dict[str, list[float]]:

@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support import gguf_files
-from support.command_line import call, fail, listing, run, usage_error
+from support.command_line import LIMITED, call, fail, listing, run, usage_error
 from support.containers import write_onnx
 from support.safetensors_writer import save_file
 
@@ -261,14 +261,6 @@ def test_too_little_room(free: int, temporary: Path, monkeypatch: pytest.MonkeyP
     assert error.endswith("left; --keep, or TMPDIR, names a folder on another one")
     assert listing() == before
     assert os.listdir(temporary) == []
-
-
-LIMITED = """
-import resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
-from lowprec.cli import main
-sys.exit(main(sys.argv[2:]))
-"""
 
 
 GOLDEN = Path(__file__).parents[1] / "checkpoints" / "golden" / "MXFP4A16"

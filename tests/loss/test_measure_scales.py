@@ -9,13 +9,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.array_libraries import Library, codes_of
-from support.optional import optional
 
 import lowprec as lp
 from lowprec.loss import Loss, measure
 from lowprec.spec.formats import NUMERIC, Format
-
-torch: Any = optional("torch")
 
 Array = np.ndarray[Any, Any]
 rng = np.random.default_rng(41)
@@ -111,18 +108,6 @@ def test_the_range_of_float64() -> None:
     assert found.max_abs_error == np.abs(x - back).max()
 
 
-def test_one_scale_for_all_is_the_scaled_one() -> None:
-    x = np.float32(rng.standard_normal((8, 8)))
-    one = measure(x, "int8", axis=0, block_size=8)
-    whole = measure(x, "int8", scaled=True)
-    assert one.elements == whole.elements
-    assert whole.bytes_after == 64
-    assert one.bytes_after == 64 + 4 * 8
-
-
-# --- quantized objects ---
-
-
 def linear(x: Array, to: str, axis: Any, block_size: int) -> Any:
     where = {"axis": axis, "block_size": block_size}
     scale = lp.absmax_scale(x, to, **where)
@@ -178,9 +163,6 @@ def test_nvfp4() -> None:
     assert found.bytes_after == x.size // 2 + scale.size + 4
 
 
-# --- libraries and refusals ---
-
-
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("options", [{}, {"scaled": True}, {"axis": 0}], ids=str)
 @pytest.mark.parametrize("fmt", NUMERIC, ids=lambda fmt: fmt.name)
@@ -192,14 +174,3 @@ def test_arrays_of_every_library(xp: Library, fmt: Format, options: dict[str, An
         x = xp.hold(codes, fmt)
         found = measure(x, "float8_e4m3fn", source=xp.source_for(fmt), **options)
     assert np.array_equal(repr(found), repr(expected))
-
-
-def test_torch_tensors() -> None:
-    x = torch.from_numpy(X)
-    for options in ({}, {"scaled": True}, {"axis": 2, "block_size": 4}):
-        assert measure(x, "int4", **options) == measure(X, "int4", **options)
-    half = x.to(torch.bfloat16)
-    assert measure(half, "float8_e4m3fn") == measure(lp.to_numpy(half), "float8_e4m3fn")
-    codes = torch.arange(16, dtype=torch.uint8)
-    expected = measure(np.arange(16, dtype=np.uint8), "int4", source="float4_e2m1fn")
-    assert measure(codes, "int4", source="float4_e2m1fn") == expected

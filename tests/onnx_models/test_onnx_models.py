@@ -156,9 +156,8 @@ def test_what_a_node_says_when_it_runs(opset: int, body: str, message: str) -> N
 
 def test_a_type_error_is_not_hidden() -> None:
     model = _model(19, "y = Cast <to = 1> (x)", x="complex64[n] x")
-    with pytest.raises(
-        ValueError, match="Cast node, version 19: `x` must hold bools, integers, real floats, text; got"
-    ):
+    why = "Cast node, version 19: `x` must hold bools, integers, real floats, text; got"
+    with pytest.raises(ValueError, match=why):
         Evaluator(model).run(None, {"x": np.zeros(1, np.complex64)})
 
 

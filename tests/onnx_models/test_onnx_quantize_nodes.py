@@ -1,4 +1,4 @@
-"""ONNX's node cases of the quantization operators, bit for bit: the exact oracle, lowprec, every back end."""
+"""ONNX's node cases of the quantization operators by the exact oracle, bit for bit."""
 
 from __future__ import annotations
 
@@ -13,12 +13,8 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 from support import onnx_node_cases
-from support.compare import compare, tiers_and_threads
-from support.quantize_cases import codes
 
-import lowprec as lp
 from lowprec import reference
-from lowprec.ops.quantize_linear import onnx_dequantize_linear, onnx_quantize_linear
 from lowprec.reference import exact_quantize
 from lowprec.reference.whole_arrays import broadcast
 from lowprec.spec.formats import Format, as_format
@@ -94,24 +90,3 @@ def test_the_oracle_of_dynamic(case: Any, tally: Counter[str]) -> None:
         assert found[0] == _array(y).reshape(-1).tolist()
         assert reference.encode(found[1], "float32") == _codes(_array(scale))
         assert found[2] == _array(zero_point)
-
-
-@pytest.mark.parametrize("case", STATIC, **BY_NAME)
-def test_lowprec(case: Any, tally: Counter[str]) -> None:
-    node = case.model.graph.node[0]
-    call = onnx_quantize_linear if node.op_type == "QuantizeLinear" else onnx_dequantize_linear
-    for inputs, (output,) in case.data_sets:
-        arrays, wanted = [_array(value) for value in inputs], _array(output)
-        for who in tiers_and_threads():
-            got = codes(call(*arrays, **_attributes(node)), as_format(wanted.dtype))
-            compare(tally, f"ONNX node cases for {node.op_type}, elements", got, _codes(wanted), who, arrays[0])
-
-
-@pytest.mark.parametrize("case", DYNAMIC, **BY_NAME)
-def test_lowprec_dynamic(case: Any, tally: Counter[str]) -> None:
-    for (given,), outputs in case.data_sets:
-        for who in tiers_and_threads():
-            for got, output in zip(lp.dynamic_quantize_linear(_array(given)), outputs, strict=True):
-                wanted = _array(output)
-                found = codes(got, as_format(wanted.dtype))
-                compare(tally, "ONNX node cases for DynamicQuantizeLinear, elements", found, _codes(wanted), who)

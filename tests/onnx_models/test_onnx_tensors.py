@@ -10,7 +10,7 @@ pytest.importorskip("onnx")
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, numpy_helper
 
 import lowprec as lp
 from lowprec.onnx import from_array, to_array
@@ -93,14 +93,6 @@ def test_typed_fields(fmt: Format, tally: Counter[str]) -> None:
         tensor = _typed(fmt, array)
         _same(to_array(tensor), numpy_helper.to_array(tensor), fmt, tally)
         _same(to_array(tensor), array, fmt, tally)
-
-
-def test_helpers_tensors(tally: Counter[str]) -> None:
-    """What onnx.helper.make_tensor writes, for every type of few bits."""
-    for fmt in ONNX_NUMERIC:
-        if fmt.is_float and fmt.bits < 16:
-            tensor = helper.make_tensor("t", fmt.onnx_enum, [5], [0.5, 1.0, 2.0, 0.5, 1.0])
-            _same(to_array(tensor), numpy_helper.to_array(tensor), fmt, tally)
 
 
 def test_codes_in_unsigned_dtypes() -> None:

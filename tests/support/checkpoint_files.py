@@ -7,19 +7,18 @@ import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ml_dtypes
 import numpy as np
+import pytest
 
 import lowprec as lp
+from lowprec.checkpoints import FileError, convert
 from lowprec.checkpoints.containers.container import TensorReader
 from lowprec.spec.formats import Format
 from support.bits import bits_of
 from support.safetensors_writer import save_file
-
-if TYPE_CHECKING:
-    import pytest
 
 Array = np.ndarray[Any, Any]
 F32 = lp.formats["float32"]
@@ -99,6 +98,16 @@ def everything(folder: Path) -> dict[str, bytes]:
 
 def leftovers(folder: Path) -> list[str]:
     return [name for name in os.listdir(folder) if ".tmp-" in name or name.startswith(".lowprec-")]
+
+
+def convert_fails(why: str, source: Any, target: Any, /, **options: Any) -> str:
+    """Require that `convert` raises a FileError of one line, which matches, and changes no file; return the line."""
+    before = sorted(os.listdir()), everything(Path())
+    with pytest.raises(FileError, match=why) as caught:
+        convert(source, target, **options)
+    assert (sorted(os.listdir()), everything(Path())) == before
+    assert len(str(caught.value).splitlines()) == 1
+    return str(caught.value)
 
 
 def read_json(path: Path) -> dict[str, Any]:

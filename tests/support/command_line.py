@@ -14,6 +14,15 @@ from lowprec.cli import main
 X = np.array([[0.0, -0.0, 0.3, -1.5, 464.0], [1e-3, np.nan, -np.inf, 7.0, -1e6]], np.float32)
 
 
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+from lowprec.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+"""A command whose files may not grow beyond a number of bytes, its first argument."""
+
+
 def call(*arguments: str) -> tuple[int, str, str]:
     """Return the status of a command, and what it prints on standard output and standard error."""
     streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2)]

@@ -21,9 +21,10 @@ import lowprec.cli, lowprec.checkpoints.execution.worker
 with contextlib.suppress(ImportError):
     import onnx
 for line in sys.stdin:
-    program, said, *arguments = json.loads(line)
+    program, said, folder, *arguments = json.loads(line)
     child = os.fork()
     if not child:
+        os.chdir(folder)
         os.dup2(os.open(said, os.O_WRONLY), 1)
         os.dup2(1, 2)
         sys.argv[1:], status = arguments, 1
@@ -52,13 +53,13 @@ def _server() -> tuple[subprocess.Popen[str], Path]:
 
 
 class Program:
-    """A program that runs, one at a time, with arguments as `python -c` has them."""
+    """A program that runs in the current folder, one at a time, with arguments as `python -c` has them."""
 
     def __init__(self, text: str, *arguments: str) -> None:
         self._server, self._said = _server()
         self._said.write_text("")
         assert self._server.stdin is not None
-        print(json.dumps([text, str(self._said), *arguments]), file=self._server.stdin, flush=True)
+        print(json.dumps([text, str(self._said), os.getcwd(), *arguments]), file=self._server.stdin, flush=True)
         self._pid = self._answer()
 
     def _answer(self) -> int:

@@ -97,7 +97,7 @@ def fail(source: Path, target: Path, **options: Any) -> None:
     assert len(records(target)) == 2
 
 
-def without_times(report: Any) -> dict[str, Any]:
+def untimed(report: Any) -> dict[str, Any]:
     """Return what a report says but for times, paths, and that the conversion was resumed."""
     fields = {name: value for name, value in report.as_dict().items() if name not in ("source", "target", "remarks")}
 

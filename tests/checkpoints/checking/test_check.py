@@ -31,7 +31,7 @@ from support.checked_models import (
     write,
 )
 from support.checkpoint_files import sizes_of_reads
-from support.command_line import call, run, usage_error
+from support.command_line import call, run
 from support.containers import SOURCES
 from support.quantized_checkpoints import LAYOUTS, REFUSED, write_folder
 from support.tiny_models import llama, llama_config
@@ -44,10 +44,6 @@ from lowprec.checkpoints.checking import values
 from lowprec.checkpoints.checking.finding import merged
 from lowprec.checkpoints.containers.container import TensorReader
 from lowprec.cli import main
-
-pytestmark = pytest.mark.usefixtures("working_folder")
-
-# --- what is right ---
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -70,9 +66,6 @@ def test_every_container(kind: str) -> None:
     findings = check(SOURCES[kind][0](Path()))
     assert not [one for one in findings if one.misread]
     assert findings
-
-
-# --- files ---
 
 
 def test_an_index_that_is_not_true() -> None:
@@ -104,9 +97,6 @@ def test_totals_and_shards_beside_the_index() -> None:
     assert not errors(folder)
     index.unlink()
     assert [one.kind for one in errors(folder)] == ["files"]
-
-
-# --- how it runs ---
 
 
 def test_json() -> None:
@@ -162,17 +152,6 @@ def test_the_progress_reaches_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines[-1].startswith("reading: 100 % of 192.1 KiB, ")
 
 
-def test_arguments() -> None:
-    for arguments in ({"max_memory": "x"}, {"progress": "loud"}):
-        with pytest.raises(ValueError, match=next(iter(arguments))):
-            check("x", **arguments)
-    for command in ("check", "check a b", "check a --max-memory x"):
-        usage_error(*command.split())
-
-
-# --- scales ---
-
-
 Change = Callable[[Tensors, dict[str, Any]], object]
 Place = tuple[int | slice, ...]
 
@@ -203,10 +182,6 @@ def said(key: str, *more: Any, also: bool = True) -> Change:
 
 def both(*changes: Change) -> Change:
     return lambda tensors, config: [change(tensors, config) for change in changes]
-
-
-def list_of(model: Model) -> str:
-    return "modules_to_not_convert" if model is deepseek else "ignore"
 
 
 def plainly(tensors: Tensors, _: dict[str, Any]) -> None:
@@ -304,7 +279,8 @@ PAIRS: dict[str, tuple[Wrong, Change, str]] = {
         put(f"{Q}.weight_global_scale", (0,), 5000), ""),
     **{f"a module that is plain, {model.__name__}": (
         (model, plainly, "configuration", UP, "is not quantized, others of its name are"),
-        said(list_of(model), UP), "") for model in (deepseek, channel, nvfp4, modelopt, pack)},
+        said("modules_to_not_convert" if model is deepseek else "ignore", UP), "")
+       for model in (deepseek, channel, nvfp4, modelopt, pack)},
     **{f"a linear layer that is plain, {name}, {model.__name__}": (
         (model, both(there(f"{name}.weight", np.ones((192, 256), BF16)), said("ignore", *listed, also=False)),
          "configuration", name, "engines expect codes if it is a linear layer"),
@@ -401,6 +377,15 @@ def test_second_scales_that_are_none(model: Model, name: str, value: float) -> N
     assert "must be a positive number" in found[0].text
 
 
+def test_long_names() -> None:
+    """Errors of layouts cut names off; a fault stays one of its own module."""
+    tensors, config = deepseek()
+    name = "a_part_of_a_name." * 8 + UP
+    tensors |= {f"{name}.weight": codes(), f"{name}.weight_scale_inv": np.ones((3, 2), np.float32)}
+    (found,) = errors(write(tensors, config))
+    assert (found.kind, "fits no weight of shape" in found.text) == ("scales", True)
+
+
 @pytest.mark.parametrize(("model", "name", "value"), [
     (nvfp4, "weight_global_scale", 1 / 5000), (modelopt, "weight_scale_2", 5000), (deepseek, "weight_scale_inv", 1000),
 ])  # fmt: skip
@@ -412,20 +397,6 @@ def test_scales_that_are_inverses(model: Model, name: str, value: float) -> None
     found = errors(write(tensors, config))
     assert {one.count for one in found} == {2}
     assert all("makes values of up to" in one.text for one in found)
-
-
-def test_long_names() -> None:
-    """Errors of layouts cut names off; a fault stays one of its own module."""
-    tensors, config = deepseek()
-    name = "a_part_of_a_name." * 8 + UP
-    tensors[f"{name}.weight"] = codes()
-    tensors[f"{name}.weight_scale_inv"] = np.ones((3, 2), np.float32)
-    found = errors(write(tensors, config))
-    assert [one.kind for one in found] == ["scales"]
-    assert "fits no weight of shape" in found[0].text
-
-
-# --- config.json ---
 
 
 def test_no_description() -> None:
@@ -543,9 +514,6 @@ def test_patterns_that_are_no_expressions() -> None:
     tensors, config = deepseek()
     config["modules_to_not_convert"] = ["lm_head", "(", "*", "["]
     assert not errors(write(tensors, config))
-
-
-# --- hf_quant_config.json ---
 
 
 def hf(**changes: Any) -> str:

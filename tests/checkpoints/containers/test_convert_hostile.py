@@ -77,27 +77,21 @@ def refused(path: Path, why: str) -> None:
     assert leftovers(path.parent) == []
 
 
-def _safetensors(path: Path) -> Path:
-    return save(path, {"a": values((3, 5)), "b": np.arange(3)})
-
-
-def _gguf(path: Path) -> Path:
-    return write_gguf(path, {"a": np.ones((3, 5), np.float32), "b": np.ones(3, np.float16)})
-
-
 WHOLE: dict[str, tuple[Callable[[Path], Path], str, int]] = {
-    "safetensors": (_safetensors, "must be a readable .safetensors file|content is none", 0),
+    "safetensors": (lambda path: save(path, {"a": values((3, 5)), "b": np.arange(3)}),
+                    "must be a readable .safetensors file|content is none", 0),
     "onnx": (lambda path: _onnx(lambda _: None)(path), r"must be a readable \.onnx model", 0),
-    "gguf": (_gguf, "past the end of the file|does not start with a header|need more bytes", 32 - 6),
-}
+    "gguf": (lambda path: write_gguf(path, {"a": np.ones((3, 5), np.float32), "b": np.ones(3, np.float16)}),
+             "past the end of the file|does not start with a header|need more bytes", 32 - 6),
+}  # fmt: skip
 """Files, why any part of them is refused, and how many bytes may be missing: what pads the last tensor."""
 
 
 @pytest.mark.parametrize("kind", WHOLE)
-def test_a_file_cut_anywhere(kind: str, tmp_path: Path) -> None:
+def test_a_file_cut_anywhere(kind: str) -> None:
     build, why, padding = WHOLE[kind]
-    whole = build(tmp_path / f"x.{kind}").read_bytes()
-    path = tmp_path / "cut" / f"x.{kind}"
+    whole = build(Path(f"x.{kind}")).read_bytes()
+    path = Path("cut", f"x.{kind}")
     path.parent.mkdir()
     last = len(whole) - padding
     for end in range(4 if padding else 0, last):
@@ -107,10 +101,10 @@ def test_a_file_cut_anywhere(kind: str, tmp_path: Path) -> None:
     assert inspect(path)
 
 
-def test_many_names_twice_take_no_time(tmp_path: Path) -> None:
-    names = ",".join(f'"{i}":0' for i in range(200_000))
-    with pytest.raises(FileError, match="twice"):
-        inspect(raw_file(tmp_path / "x.safetensors", b"{" + names.encode() + b',"7":0}'))
+def test_many_names_twice_take_no_time() -> None:
+    names = ",".join(f'"{i}":0' for i in range(100_000))
+    with pytest.raises(FileError, match="its header names '7' twice"):
+        inspect(raw_file(Path("x.safetensors"), b"{" + names.encode() + b',"7":0}'))
 
 
 def _onnx(change: Callable[[onnx.ModelProto], object]) -> Callable[[Path], Path]:
@@ -269,9 +263,9 @@ KINDS: dict[str, dict[str, tuple[Any, str]]] = {"safetensors": SAFETENSORS, "onn
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, cases in KINDS.items() for name in cases])
-def test_broken_files(kind: str, name: str, tmp_path: Path) -> None:
+def test_broken_files(kind: str, name: str) -> None:
     build, why = KINDS[kind][name]
-    path = tmp_path / f"x.{kind}"
+    path = Path(f"x.{kind}")
     if kind == "gguf":  # where changes of a good file are given
         gguf_file(path, **{"keys": [key("k", 1)], "tensors": [tensor(), tensor("b", (4,), 1, 32)], **build})
     else:
@@ -280,16 +274,16 @@ def test_broken_files(kind: str, name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["x.safetensors", "x.npy", "x.npz", "x.onnx", "x.bin", "folder"])
-def test_paths_that_lead_to_nothing(name: str, tmp_path: Path) -> None:
+def test_paths_that_lead_to_nothing(name: str) -> None:
     for build, why in (
         (lambda p: None, "No such file"), (os.mkfifo, "must be a regular file"),
         (lambda p: p.symlink_to(p.name), "symbolic links|No such file"),
         (lambda p: p.write_bytes(b"\0" * 9), "must be"),
     ):  # fmt: skip
-        build(tmp_path / name)
+        build(Path(name))
         with pytest.raises(FileError, match=why):
-            inspect(tmp_path / name)
-        if os.path.lexists(tmp_path / name):
-            (tmp_path / name).unlink()
+            inspect(Path(name))
+        if os.path.lexists(Path(name)):
+            Path(name).unlink()
     with pytest.raises(FileError, match="null"):
-        inspect(str(tmp_path / "a\0b"))
+        inspect("a\0b")

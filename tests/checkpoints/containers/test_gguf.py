@@ -16,7 +16,7 @@ pytest.importorskip("gguf")
 import gguf
 import numpy as np
 from gguf import quants
-from support.checkpoint_files import leftovers
+from support.checkpoint_files import convert_fails, leftovers
 from support.command_line import call, fail, run
 from support.gguf_files import Type, entry, number, raw_file, read, text, write
 
@@ -25,8 +25,6 @@ from lowprec.checkpoints import check, convert, inspect
 from lowprec.checkpoints.containers.registry import open_container
 from lowprec.checkpoints.convert_arguments import describe_job
 from lowprec.checkpoints.files.errors import FileError
-
-pytestmark = pytest.mark.usefixtures("working_folder")
 
 RANDOM = np.random.RandomState(3)
 FIRST, SECOND, THIRD = (f"x-0000{n}-of-00003.gguf" for n in (1, 2, 3))
@@ -149,10 +147,8 @@ def test_a_part_keeps_its_number_of_tensors() -> None:
         "n.weight": np.ones((2, 32), np.float32),
     }
     write(Path("x.gguf"), tensors, split={"split_max_tensors": 2})
-    with pytest.raises(
-        FileError, match=r"y.gguf: part 1 of 2 would have 1 tensors in place of 2, and the split.tensors"
-    ):
-        convert("x-00001-of-00002.gguf", "y.gguf", recipe="q8_0", part=True)
+    why = r"y.gguf: part 1 of 2 would have 1 tensors in place of 2, and the split.tensors"
+    convert_fails(why, "x-00001-of-00002.gguf", "y.gguf", recipe="q8_0", part=True)
     report = convert("x-00001-of-00002.gguf", "y.safetensors", to="float32", part=True)
     assert report.remarks[-1] == "factors of NVFP4 tensors that are in other parts are not applied"
     convert("x-00001-of-00002.gguf", "y.gguf", recipe="q8_0")
@@ -177,9 +173,8 @@ def part(n: int, count: int = 2, tensors: int | None = None, named: str = "w") -
 def test_files_that_do_not_belong_together() -> None:
     first = part(0)
     shutil.copy(first, "x-00002-of-00002.gguf")
-    with pytest.raises(
-        FileError, match=r"x-00002-of-00002.gguf: must be part 2 of 2, as its name says; its keys differ"
-    ):
+    why = r"x-00002-of-00002.gguf: must be part 2 of 2, as its name says; its keys differ"
+    with pytest.raises(FileError, match=why):
         inspect(first)
     os.rename(part(1, 3), "x-00002-of-00002.gguf")
     with pytest.raises(FileError, match="must be part 2 of 2, as its name says; its keys differ"):
@@ -190,9 +185,8 @@ def test_files_that_do_not_belong_together() -> None:
         inspect(first)
     keys = [number("split.count", 2), number("split.no", 1)]
     raw_file(Path("x-00002-of-00002.gguf"), keys, [entry("w0.weight", (32, 2))], 256)
-    with pytest.raises(
-        FileError, match=r"x-00002-of-00002.gguf: has tensor 'w0.weight', which an earlier part has too"
-    ):
+    why = r"x-00002-of-00002.gguf: has tensor 'w0.weight', which an earlier part has too"
+    with pytest.raises(FileError, match=why):
         inspect(first)
     Path("x-00002-of-00002.gguf").write_bytes(b"version https://git-lfs")
     with pytest.raises(FileError, match=r"x-00002-of-00002.gguf: must be a readable .gguf file; it does not start"):
@@ -233,9 +227,8 @@ def test_links_lead_where_they_may() -> None:
     Path("in", FIRST).write_bytes(Path(FIRST).read_bytes())
     for name in (SECOND, THIRD):
         Path("in", name).symlink_to(Path("..", name))
-    with pytest.raises(
-        FileError, match=r"in/x-00002-of-00003.gguf: is a link to .*, outside of the folder; say `follow"
-    ):
+    why = r"in/x-00002-of-00003.gguf: is a link to .*, outside of the folder; say `follow"
+    with pytest.raises(FileError, match=why):
         inspect(f"in/{FIRST}")
     assert len(inspect(f"in/{FIRST}", follow_links=True)) == 8
     snapshot = Path("models--a--b/snapshots/0123")
@@ -250,11 +243,9 @@ def test_links_lead_where_they_may() -> None:
 def test_the_sources_are_not_replaced() -> None:
     first = split()
     for name in (FIRST, SECOND, THIRD):
-        with pytest.raises(FileError, match="must not be the input itself"):
-            convert(first, name, recipe="q4_0", overwrite=True)
+        convert_fails("must not be the input itself", first, name, recipe="q4_0", overwrite=True)
     convert(first, "y.gguf", recipe="q4_0")
-    with pytest.raises(FileError, match="exists; say `overwrite"):
-        convert(first, "y.gguf", recipe="q4_0")
+    convert_fails("exists; say `overwrite", first, "y.gguf", recipe="q4_0")
     convert(first, "y.gguf", recipe="bf16", overwrite=True)
     assert read(Path("y.gguf"))[1]["blk.0.ffn_up.weight"][0] == "BF16"
 
@@ -287,16 +278,14 @@ def model() -> Path:
 
 
 def test_the_headline_names_most_of_the_bytes() -> None:
-    """No size in bfloat16: IQ3_S has none here. 3 * 440 + 216 + 840 + 1024 bytes are 3400, or 3.32 KiB.
-
-    One quantized tensor does not make a file of it: 4 * 256 * 2 bytes are more than 840.
-    """
+    """No size in bfloat16: IQ3_S has none here. 3 * 440 + 216 + 840 + 1024 bytes are 3400, or 3.32 KiB."""
     lines = run("inspect", str(model())).splitlines()
     assert lines[0] == (
         "x.gguf: GGUF IQ3_S and GGUF Q6_K and GGUF TQ1_0, 3 layers: 3.32 KiB; cannot be dequantized: "
         "no values are known of IQ3_S (3 tensors) and TQ1_0 (1 tensor); a recipe copies them"
     )
     assert lines[2].split() == ["blk.0.ffn_up.weight", "IQ3_S", "440", "4x256"]
+    # 4 * 256 * 2 bytes are more than 840: one quantized tensor does not make a file of it
     write(Path("y.gguf"), {"a.weight": np.ones((4, 256), np.float16), "output.weight": blocks("Q6_K", 4)})
     assert run("inspect", "y.gguf").startswith("y.gguf: float16 and GGUF Q6_K: 2.82 KiB; to bfloat16 4 KiB\n")
 
@@ -321,8 +310,7 @@ def test_every_type_without_values(kind: str) -> None:
         "llama-quantize --allow-requantize makes BF16 of them, recipes for GGUF copy them"
     )
     for options in ({"exclude": "w.weight"}, {"raw": True}, {"include": "n.weight"}, {"dry_run": True}):
-        with pytest.raises(FileError, match="which lowprec can copy but not read"):
-            convert(path, "y.safetensors", to="float16", **options)
+        convert_fails("which lowprec can copy but not read", path, "y.safetensors", to="float16", **options)
     with lp.checkpoints.open(path) as checkpoint, pytest.raises(FileError, match=rf"no numbers .* \({kind}\)"):
         checkpoint.read("w.weight")
     convert(path, "y.gguf", recipe="q8_0", verify=True)

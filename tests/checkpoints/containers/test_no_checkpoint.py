@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.checkpoint_files import convert_fails
 from support.command_line import fail, run, usage_error
 from support.containers import write_onnx
 from support.optional import optional
@@ -26,8 +27,6 @@ from lowprec.checkpoints import check, convert, inspect
 from lowprec.checkpoints.files.errors import FileError
 
 torch: Any = optional("torch")
-
-pytestmark = pytest.mark.usefixtures("working_folder")
 
 CALLS: dict[str, Callable[[str], object]] = {
     "convert to": lambda path: convert(path, "out", to="bfloat16"),
@@ -58,16 +57,11 @@ def all_say(path: str, text: str) -> None:
     assert not Path("out").exists()
 
 
-# --- what is not there ---
-
-
 @pytest.mark.parametrize(("path", "text"), table(__file__)["paths"])
 def test_a_name_or_an_address(path: str, text: str) -> None:
     Path("here").mkdir()
     all_say(path, text)
 
-
-# --- git-lfs ---
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"  # fmt: skip # noqa: E501
 """From the specification of git-lfs."""
@@ -93,9 +87,6 @@ def test_a_pointer_for_external_data() -> None:
     write_onnx(Path("x.onnx"), "x.data", w=np.ones(99, np.float32))
     Path("x.data").write_text(POINTER)
     all_say("x.onnx", f"^x.data: {IS_POINTER}|/x.data: {IS_POINTER}")
-
-
-# --- pickles ---
 
 
 def archive(path: Path) -> None:
@@ -152,9 +143,6 @@ def test_an_array_named_as_a_pickle_is_read() -> None:
     assert [one.shape for one in inspect("x.pt")] == [(3,)]
 
 
-# --- pipelines of diffusers ---
-
-
 def pipeline(folder: Path) -> None:
     """Write a pipeline as diffusers lays it out: a transformer in two shards, an encoder and a decoder of one file."""
     folder.mkdir()
@@ -186,7 +174,7 @@ def test_a_pipeline(top: bool) -> None:
 def test_the_models_of_a_pipeline_convert() -> None:
     pipeline(Path("root"))
     for name in ("transformer", "text_encoder", "vae"):
-        convert(Path("root", name), Path(f"half-{name}"), to="float16")
+        convert(Path("root", name), f"half-{name}", to="float16")
         assert {one.dtype.name for one in read_tensors(Path(f"half-{name}")).values()} == {"float16"}
     index = json.loads(Path("half-transformer/diffusion_pytorch_model.safetensors.index.json").read_text())
     assert index["metadata"]["total_size"] == 2 * 128 * 128 * 2
@@ -199,15 +187,11 @@ def test_the_models_of_a_pipeline_convert() -> None:
     assert not [one for one in check("fp8") if one.misread]
 
 
-# --- folders without a part ---
-
-
 def test_a_folder_without_a_configuration() -> None:
     Path("model").mkdir()
     write_tensors(Path("model/model.safetensors"), llama())
     text = "model: has no config.json, which must say how the weights are quantized; copy the model's there"
-    with pytest.raises(FileError, match=f"^{text}$"):
-        convert("model", "out", recipe="fp8-dynamic")
+    convert_fails(f"^{text}$", "model", "out", recipe="fp8-dynamic")
     assert fail("convert", "model", "out", "--recipe", "fp8-dynamic", "--progress", "none") == text
     assert fail("convert", "model", "out", "--recipe", "int8", "--dry-run") == text
     Path("model/config.json").write_text("[]")
@@ -226,16 +210,12 @@ def test_an_adapter() -> None:
     for path in ("lora", "lora/adapter_model.safetensors"):
         for options in ("--recipe fp8-dynamic", "--layout modelopt", "--recipe fnuz"):
             assert f"{path}: {text}" in fail("convert", path, "out", *options.split(), "--dry-run")
-        with pytest.raises(FileError, match=re.escape(text)):
-            convert(path, "out", recipe="fp8-dynamic")
+        convert_fails(re.escape(text), path, "out", recipe="fp8-dynamic")
         assert f"note: {text}" in run("check", path, "--progress", "none")
         assert f"{path}: an adapter (LoRA), in bfloat16" in run("inspect", path)
     convert("lora", "half", to="float16")
     with lp.checkpoints.open("half") as found:
         assert found[A].dtype == np.float16
-
-
-# --- quantized by other tools ---
 
 
 def check_tool(name: str, configured: bool) -> None:
@@ -269,9 +249,6 @@ def test_no_other_layout_is_named(name: str) -> None:
     assert not [one for one in check(folder) if "is quantized by" in one.text]
 
 
-# --- names of recipes ---
-
-
 @pytest.mark.parametrize(("name", "text"), table(__file__)["recipes"])
 def test_a_recipe_of_almost_that_name(name: str, text: str) -> None:
     with pytest.raises(ValueError, match=re.escape(text)) as caught:
@@ -287,9 +264,6 @@ def test_a_type_of_gguf_that_is_not_written(name: str) -> None:
     text = r"K-quants and I-quants are not written, of the types of GGUF q8_0, q4_0, mxfp4, bf16, f16 are$"
     with pytest.raises(ValueError, match=text):
         convert("x", "y", recipe=name)
-
-
-# --- options and parameters ---
 
 
 def test_functions_name_parameters_and_commands_options() -> None:

@@ -38,32 +38,30 @@ def places(kind: str, folder: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("kind", SOURCES)
-def test_a_target_that_appears_meanwhile_is_not_replaced(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source, target = places(kind, tmp_path)
-    first, _ = states(kind, source, tmp_path / "alone", "int8", "float16")
+def test_a_target_that_appears_meanwhile_is_not_replaced(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = places(kind, Path())
+    first, _ = states(kind, source, Path("alone"), "int8", "float16")
     at_call(monkeypatch, Staging, "seal", lambda: convert(source, target, to="int8", raw=True))
     with pytest.raises(FileError, match="was written by another process meanwhile"):
         convert(source, target, to="float16")
     assert contents(kind, target) == first
-    assert leftovers(tmp_path / "y") == []
-    wanted = everything(tmp_path / "alone" / "int8")
-    assert everything(tmp_path / "y") == wanted
+    assert leftovers(Path("y")) == []
+    wanted = everything(Path("alone/int8"))
+    assert everything(Path("y")) == wanted
 
 
 @pytest.mark.parametrize("kind", SOURCES)
 @pytest.mark.parametrize("old", [False, True], ids=["nothing there", "an old one"])
-def test_two_that_overwrite(kind: str, old: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, target = places(kind, tmp_path)
-    _, last = states(kind, source, tmp_path / "alone", "int8", "float16")
+def test_two_that_overwrite(kind: str, old: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = places(kind, Path())
+    _, last = states(kind, source, Path("alone"), "int8", "float16")
     if old:
         convert(source, target, to="bfloat16")
     at_call(monkeypatch, Staging, "seal", lambda: convert(source, target, to="int8", raw=True, overwrite=True))
     convert(source, target, to="float16", overwrite=True)
     assert contents(kind, target) == last
-    assert len(everything(tmp_path / "y")) == len(everything(tmp_path / "alone" / "float16"))
-    assert leftovers(tmp_path / "y") == []
+    assert len(everything(Path("y"))) == len(everything(Path("alone/float16")))
+    assert leftovers(Path("y")) == []
 
 
 STEPS = {"renameat2": (atomic_output, "_renameat2"), "replace": (os, "replace"), "rename": (os, "rename")}
@@ -74,11 +72,11 @@ STEPS = {"renameat2": (atomic_output, "_renameat2"), "replace": (os, "replace"),
 @pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_one_between_the_renames_of_another(
-    kind: str, step: str, number: int, overwrite: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, step: str, number: int, overwrite: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The target is one of the two, whole, and nothing that belongs to none of them is left."""
-    source, target = places(kind, tmp_path)
-    both = states(kind, source, tmp_path / "alone", "int8", "float16")
+    source, target = places(kind, Path())
+    both = states(kind, source, Path("alone"), "int8", "float16")
     said = []
 
     def other() -> None:
@@ -93,38 +91,38 @@ def test_one_between_the_renames_of_another(
     except FileError as error:
         said.append(str(error))
     assert contents(kind, target) in both
-    assert len(everything(tmp_path / "y")) == len(everything(tmp_path / "alone" / "int8"))
-    assert leftovers(tmp_path / "y") == []
+    assert len(everything(Path("y"))) == len(everything(Path("alone/int8")))
+    assert leftovers(Path("y")) == []
     assert all("another process" in one or "exists; say --overwrite" in one for one in said)
     assert len(said) <= (0 if overwrite else 1)
 
 
-def test_the_names_of_data_are_those_of_one_run(tmp_path: Path) -> None:
-    source, target = SOURCES["onnx"][0](tmp_path), tmp_path / "y.onnx"
+def test_the_names_of_data_are_those_of_one_run() -> None:
+    source, target = SOURCES["onnx"][0](Path()), Path("y.onnx")
     names = set()
     for _ in range(5):
         convert(source, target, to="int8", raw=True, overwrite=True)
-        (data,) = [name for name in os.listdir(tmp_path) if name.endswith(".data")]
+        (data,) = [name for name in os.listdir() if name.endswith(".data")]
         names.add(data)
     assert len(names) == 5
 
 
-def test_cast_does_not_replace_what_appears_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    np.save(tmp_path / "x.npy", values((9,)))
-    path = tmp_path / "y.npy"
+def test_cast_does_not_replace_what_appears_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    np.save("x.npy", values((9,)))
+    path = Path("y.npy")
     at_call(monkeypatch, Staging, "seal", lambda: path.write_bytes(b"mine"))
-    assert call("cast", str(tmp_path / "x.npy"), str(path), "--to", "int8")[0] == 1
+    assert call("cast", "x.npy", str(path), "--to", "int8")[0] == 1
     assert path.read_bytes() == b"mine"
-    assert leftovers(tmp_path) == []
+    assert leftovers(Path()) == []
 
 
-def test_a_folder_of_another_kind_that_appears_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_another_kind_that_appears_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     build, name = SOURCES["folder"]
-    source, target = build(tmp_path), tmp_path / name
+    source, target = build(Path()), Path(name)
     convert(source, target, to="int8", raw=True)
 
     def appear() -> None:
-        target.rename(tmp_path / "moved")
+        target.rename(Path("moved"))
         target.mkdir()
         (target / "thesis.txt").write_text("years")
 
@@ -136,15 +134,15 @@ def test_a_folder_of_another_kind_that_appears_meanwhile(tmp_path: Path, monkeyp
             with pytest.raises(FileError, match="must be a folder with a checkpoint to be replaced by one"):
                 convert(source, target, to="float16", overwrite=True)
         assert everything(target) == {"thesis.txt": b"years"}
-        assert leftovers(tmp_path) == []
+        assert leftovers(Path()) == []
         (target / "thesis.txt").unlink()  # an empty folder may be replaced
         convert(source, target, to="int8", raw=True, overwrite=True)
         assert stored_bytes(target / "other.safetensors", "a") == values((2,)).tobytes()
-        os.rename(tmp_path / "moved", tmp_path / f"moved {can_exchange}")
+        os.rename(Path("moved"), Path(f"moved {can_exchange}"))
 
 
-def test_a_folder_in_a_model_s_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, target = SOURCES["onnx"][0](tmp_path), tmp_path / "y.onnx"
+def test_a_folder_in_a_model_s_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = SOURCES["onnx"][0](Path()), Path("y.onnx")
     target.write_bytes(b"old")
 
     def appear() -> None:
@@ -156,10 +154,7 @@ def test_a_folder_in_a_model_s_place(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(FileError, match="cannot be written; Is a directory"):
         convert(source, target, to="float16", overwrite=True)
     assert everything(target) == {"thesis.txt": b"years"}
-    assert sorted(os.listdir(tmp_path)) == ["in", "y.onnx"]
-
-
-# --- the renames themselves, with and without what Linux has for them ---
+    assert sorted(os.listdir()) == ["in", "y.onnx"]
 
 
 @pytest.fixture(params=["renameat2", "link", "neither"])
@@ -171,42 +166,42 @@ def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     return str(request.param)
 
 
-def test_a_new_file(system: str, tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("a")
-    (tmp_path / "b").write_text("b")
+def test_a_new_file(system: str) -> None:
+    Path("a").write_text("a")
+    Path("b").write_text("b")
     with pytest.raises(FileExistsError):
-        atomic_output.rename_new(tmp_path / "a", tmp_path / "b")
-    assert everything(tmp_path) == {"a": b"a", "b": b"b"}
-    before = atomic_output.file_identity(tmp_path / "a")
-    atomic_output.rename_new(tmp_path / "a", tmp_path / "c")
-    assert everything(tmp_path) == {"b": b"b", "c": b"a"}
-    assert atomic_output.file_identity(tmp_path / "c") == before
-    (tmp_path / "d").symlink_to("nowhere")
+        atomic_output.rename_new(Path("a"), Path("b"))
+    assert everything(Path()) == {"a": b"a", "b": b"b"}
+    before = atomic_output.file_identity(Path("a"))
+    atomic_output.rename_new(Path("a"), Path("c"))
+    assert everything(Path()) == {"b": b"b", "c": b"a"}
+    assert atomic_output.file_identity(Path("c")) == before
+    Path("d").symlink_to("nowhere")
     with pytest.raises(FileExistsError):
-        atomic_output.rename_new(tmp_path / "c", tmp_path / "d")
+        atomic_output.rename_new(Path("c"), Path("d"))
 
 
-def test_a_new_folder(system: str, tmp_path: Path) -> None:
+def test_a_new_folder(system: str) -> None:
     for name in "ab":
-        (tmp_path / name).mkdir()
-        (tmp_path / name / name).write_text(name)
-    (tmp_path / "empty").mkdir()
+        Path(name).mkdir()
+        Path(name, name).write_text(name)
+    Path("empty").mkdir()
     for taken in ("b", "empty"):
         with pytest.raises(FileExistsError):
-            atomic_output.rename_new(tmp_path / "a", tmp_path / taken)
-    atomic_output.rename_new(tmp_path / "a", tmp_path / "c")
-    assert everything(tmp_path) == {"b/b": b"b", "c/a": b"a"}
+            atomic_output.rename_new(Path("a"), Path(taken))
+    atomic_output.rename_new(Path("a"), Path("c"))
+    assert everything(Path()) == {"b/b": b"b", "c/a": b"a"}
 
 
-def test_taking_a_place(system: str, tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    new, target = tmp_path / "in" / "new", tmp_path / "target"
+def test_taking_a_place(system: str) -> None:
+    Path("in").mkdir()
+    new, target = Path("in/new"), Path("target")
     new.write_text("1")
     assert atomic_output.replace_existing(new, target) is None
     new.write_text("2")
     old = atomic_output.replace_existing(new, target)
     assert old is not None
-    assert (old.parent, old.read_text(), target.read_text()) == (tmp_path / "in", "1", "2")
+    assert (old.parent, old.read_text(), target.read_text()) == (Path("in"), "1", "2")
     old.unlink()
     new.write_text("3")
     target.unlink()

@@ -16,14 +16,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.checkpoint_files import convert_fails
 from support.paths import table
 from support.typed_tensors import Array, Tensors, read_tensors, words, write_model
 
 import lowprec as lp
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
-
-pytestmark = pytest.mark.usefixtures("working_folder")
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "auto_round"
 DIGESTS = json.loads((GOLDEN / "digests.json").read_text(encoding="utf-8"))
@@ -59,9 +58,6 @@ def test_a_module_of_16_bits_is_listed() -> None:
     del config["quantization_config"]["extra_config"]["model.layers.0.self_attn.k_proj"]
     Path("in/config.json").write_text(json.dumps(config), encoding="utf-8")
     assert [one for one in lp.checkpoints.check("in") if "k_proj" in one.tensor]
-
-
-# --- how names and settings are read ---
 
 
 def module(bits: int = 4, inputs: int = 8, scale: float = -0.5, zero: int = 3) -> Tensors:
@@ -135,8 +131,7 @@ REFUSED: dict[str, tuple[Config, str]] = table(__file__)["refused"]
 def test_what_is_not_read(case: str) -> None:
     config, text = REFUSED[case]
     source = write({P: module()}, {"packing_format": "auto_round", **config})
-    with pytest.raises(FileError, match=text):
-        convert(source, "out", to="bfloat16")
+    convert_fails(text, source, "out", to="bfloat16")
     with pytest.raises(FileError, match=text):
         lp.checkpoints.open(source)
     assert len(errors(source)) == 1
@@ -148,11 +143,8 @@ def test_other_formats_of_auto_round(codes: str) -> None:
     if codes == "weight":
         tensors["weight"] = np.ones((4, 16), ml_dtypes.float8_e4m3fn)
     source = write({P: tensors}, {"packing_format": "auto_round:llm_compressor", "data_type": "mx_fp"})
-    with pytest.raises(FileError, match=f"{codes}': is in AutoRound's packing_format 'auto_round:llm_compressor', of"):
-        convert(source, "out", to="bfloat16")
-
-
-# --- negative scales of other layouts ---
+    why = f"{codes}': is in AutoRound's packing_format 'auto_round:llm_compressor', of"
+    convert_fails(why, source, "out", to="bfloat16")
 
 
 def described(method: str, **weights: Any) -> Config:
@@ -225,6 +217,5 @@ def test_elsewhere_a_negative_scale_is_an_error(kind: str) -> None:
     tensors, config = FLOATS[kind]
     named = {f"{P}.{name}": one for name, one in tensors.items()}
     source = write_model(Path("in"), {"model.safetensors": named}, {"quantization_config": config} if config else {})
-    with pytest.raises(FileError, match="has a scale that is NaN, infinite or negative"):
-        convert(source, "out", to="bfloat16")
+    convert_fails("has a scale that is NaN, infinite or negative", source, "out", to="bfloat16")
     assert any("has 1 negative among" in text for text in errors(source))

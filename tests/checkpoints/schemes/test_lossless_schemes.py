@@ -98,20 +98,6 @@ def test_every_code_at_every_span(span: int) -> None:
         assert (error == 0) == exact
 
 
-@pytest.mark.parametrize("scale", [FLOAT32, BFLOAT16, FLOAT8_E8M0FNU], ids=lambda one: one.name)
-@pytest.mark.parametrize("shape", [(1, 32), (128, 128), (129, 160), (300, 96), (5, 272), (256, 384), (130, 48)])
-def test_tiles_have_the_values_of_the_groups(shape: tuple[int, int], scale: Format) -> None:
-    codes, scales = random_weight(shape, 120, 135)
-    of_tiles, result, errors = convert(codes, scales, tiles(scale))
-    assert not errors.any()
-    assert of_tiles.shape == errors.shape == (-(-shape[0] // 128), -(-shape[1] // 128))
-    factors = of_tiles.view(scale.dtype).astype(np.float64)
-    spread = np.repeat(np.repeat(factors, 128, 0), 128, 1)[: shape[0], : shape[1]]
-    back, expected = result.view(F8).astype(np.float64) * spread, values_of(codes, scales)
-    assert np.array_equal(back, expected)
-    assert np.array_equal(np.signbit(back), np.signbit(expected))
-
-
 def deepseek(codes: Array, scales: Array) -> tuple[Array, Array]:
     """Return codes and scales as DeepSeek-V4's inference/convert.py computes them, in NumPy."""
     rows, columns = codes.shape
@@ -129,6 +115,7 @@ def deepseek(codes: Array, scales: Array) -> tuple[Array, Array]:
 def test_the_bytes_of_deepseeks_own_script(low: int) -> None:
     """Exact tiles and others."""
     codes, scales = random_weight((256, 384), low, 130, 3)
+    scales[:128] -= 2  # tiles have scales of their own
     of_tiles, result, errors = convert(codes, scales, tiles(FLOAT8_E8M0FNU))
     expected = deepseek(codes, scales)
     assert np.array_equal(result, expected[0])
