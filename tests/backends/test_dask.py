@@ -70,10 +70,6 @@ def test_two_formats_never_share_a_key(x: Any) -> None:
         assert len({array.name for array in group}) == len(group), group
 
 
-def test_the_same_conversion_has_the_same_key(x: Any) -> None:
-    assert lp.cast(x, "float8_e5m2").name == lp.cast(x, lp.formats["float8_e5m2"]).name
-
-
 def test_tasks_hold_plans_and_little_else(x: Any) -> None:
     half, codes = da.from_array(np.ones(24, np.float32)), da.from_array(X.astype(np.uint8), chunks=(5, 7))
     lazy = [
