@@ -181,18 +181,6 @@ def test_zero_points() -> None:
     assert got.tolist() == [exact_quantize.quantize(float(v), 1, 1, fmt, precision="float32") for v in x]
 
 
-@pytest.mark.parametrize("name", ["torch", "jax.numpy"])
-def test_other_libraries(name: str) -> None:
-    xp = pytest.importorskip(name)
-    x = np.array([0.3, -1000.0, 1e9, -np.inf, np.nan, -0.0], np.float32)
-    for fmt in (E3, F3, *SMALL[:8], *WIDE):
-        y = lp.cast(xp.asarray(x), fmt)
-        assert y.dtype == (xp.uint8 if fmt.bits <= 8 else xp.uint16)
-        codes = np.asarray(y)
-        assert codes.tolist() == _expected(x, fmt).tolist()
-        assert np.array_equal(np.asarray(lp.decode(y, fmt)), lp.decode(codes, fmt), equal_nan=True)
-
-
 def test_text() -> None:
     texts = np.array(["49152.0", "-inf", "nan", "7.62939453125e-06", "0.0"], object)
     codes = lp.cast(texts, E3, saturate=False)

@@ -65,9 +65,6 @@ def test_opset_must_be_the_default(fmt: Format) -> None:
         lp.quantize_linear(np.float32([1.0]), 1.0, output_dtype="float64")
 
 
-# ---- conversions, beside the oracle and ml_dtypes' own
-
-
 # ---- what lowprec returns it reads
 @pytest.mark.parametrize("fmt", ROWS, **BY_NAME)
 def test_results_are_read_without_a_source(fmt: Format) -> None:

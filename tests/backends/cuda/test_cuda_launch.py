@@ -69,16 +69,7 @@ def test_arguments_are_passed_by_value() -> None:
     assert params.size == operands.size == 1  # CuPy passes a NumPy array of one element by value, and refuses others
     words = np.frombuffer(params.tobytes(), np.uint64).tolist()
     first = words.index(0xFF)
-    assert words[first : first + 8] == [
-        0xFF,
-        0x80,
-        0xFFFF,
-        0,
-        0,
-        0,
-        0,
-        0,
-    ]  # source_mask, source_sign, target_mask and what follows
+    assert words[first : first + 8] == [0xFF, 0x80, 0xFFFF, *[0] * 5]  # source_mask, source_sign, target_mask, others
 
 
 def _between(file: str, start: str, end: str) -> str:
