@@ -24,10 +24,9 @@ def _all_outputs() -> Iterator[None]:
     _kernels.stream_from(before)
 
 
-@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize(("source", "target"), CASTS)
-def test_every_alignment(source: str, target: str, isa: str) -> None:
-    _kernels.use_isa(isa)
+def test_every_alignment(source: str, target: str) -> None:
     src, dst = as_format(source), as_format(target)
     rng = np.random.default_rng(len(source + target))
     for count in COUNTS:

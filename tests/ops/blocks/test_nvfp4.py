@@ -11,7 +11,7 @@ from support.bits import bits_of
 from support.random_calls.run import Options, step
 
 import lowprec as lp
-from lowprec import _kernels, reference
+from lowprec import reference
 
 RULES = (None, "torchao", "modelopt", "transformer_engine")
 
@@ -29,11 +29,10 @@ def stepwise(x: np.ndarray[Any, Any], block: int, g: Any) -> tuple[Any, Any]:
     return codes.reshape(x.shape), scales
 
 
-@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("factor", [None, 1.0, 2.0**-149, 1e-38, 0.0123, 3e38])
-def test_steps(factor: float | None, isa: str) -> None:
+def test_steps(factor: float | None) -> None:
     rng = np.random.default_rng(4)
-    _kernels.use_isa(isa)
     for scale in (1.0, 1e-30, 1e-42, 1e36):
         x = (rng.standard_normal((5, 96)) * scale * np.exp2(rng.integers(-20, 3, (5, 96)))).astype(np.float32)
         x[1, 16:48] = [0, -0.0] * 16

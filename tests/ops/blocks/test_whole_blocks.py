@@ -25,11 +25,6 @@ SCALES = (0.3, None, 1e-44, 2.0**-70, 1e20)
 BLOCKS = 37  # some times 4, 8, 16 and 32, and a rest
 
 
-@pytest.fixture(params=_kernels.available_isas())
-def _tier(request: Any) -> None:
-    _kernels.use_isa(request.param)
-
-
 def numbers(block: int, seed: int) -> np.ndarray[Any, Any]:
     """Return rows of blocks: of many exponents, of ties, of zeros, of subnormal and of huge numbers."""
     rng = np.random.default_rng(seed)
@@ -54,7 +49,7 @@ def codes(x: Any) -> bytes:
     return np.asarray(x).tobytes()
 
 
-@pytest.mark.usefixtures("_tier")
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("element", ELEMENTS)
 def test_mx(element: str) -> None:
     x = numbers(32, 1)
@@ -72,7 +67,7 @@ def test_mx(element: str) -> None:
         assert codes(packed) == (whole[::2] | whole[1::2] << 4).tobytes()
 
 
-@pytest.mark.usefixtures("_tier")
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("global_scale", [1.0, 0.02, 2.0**-70, 3e-30, 1e20])
 def test_nvfp4(global_scale: float) -> None:
     x, factor = numbers(16, 2), np.float32(global_scale)
@@ -92,7 +87,7 @@ def test_nvfp4(global_scale: float) -> None:
     assert codes(packed) == (whole[::2] | whole[1::2] << 4).tobytes()
 
 
-@pytest.mark.usefixtures("_tier")
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("specials", ["nan", "ignore"])
 def test_rounding_as_from_float64(specials: str) -> None:
     rng = np.random.default_rng(3)
@@ -115,7 +110,7 @@ def test_rounding_as_from_float64(specials: str) -> None:
             assert list(map(codes, single)) == list(map(codes, double))
 
 
-@pytest.mark.usefixtures("_tier")
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("random_bits", [1, 7, 8, 9, 16, 18, 20])
 @pytest.mark.parametrize("rounding", ["stochastic", "stochastic_b", "stochastic_c"])
 def test_random_numbers(rounding: str, random_bits: int) -> None:
@@ -135,7 +130,7 @@ def test_random_numbers(rounding: str, random_bits: int) -> None:
             _kernels.use_isa(tier)
 
 
-@pytest.mark.usefixtures("_tier")
+@pytest.mark.usefixtures("tier")
 def test_some_blocks() -> None:
     x = numbers(32, 4)[7].reshape(-1)
     elements, scales = map(codes, lp.mx_quantize(x, "float4_e2m1fn", packed=True))
