@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from support.paths import printed
 
 import lowprec as lp
 from lowprec.backends import dask as backend
@@ -123,8 +122,7 @@ def test_keys_are_the_same_in_another_process() -> None:
     )
     names = set()
     for _ in range(2):
-        arguments = [sys.executable, "-c", code, pickle.dumps(_described(16)).hex()]
-        names.add(subprocess.run(arguments, capture_output=True, text=True, check=True).stdout)
+        names.add(printed(code, pickle.dumps(_described(16)).hex()))
     assert len(names) == 1
     assert "binary8p3se" in names.pop()
 

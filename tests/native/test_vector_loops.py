@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.bits import packed_bytes
 from support.custom_formats import CUSTOM_FORMATS
 
 import lowprec as lp
@@ -203,8 +204,7 @@ def test_every_length_of_packed_codes(target: str) -> None:
     for n in LENGTHS:
         some = codes[n % 7 :][:n]
         packed = in_every_tier(lp.pack, some, fmt)
-        text = "".join(f"{code:0{fmt.bits}b}" for code in some[::-1].tolist())
-        assert packed[0].tobytes() == int(text or "0", 2).to_bytes((n * fmt.bits + 7) // 8, "little")
+        assert packed[0].tobytes() == packed_bytes(some, fmt.bits).tobytes()
         same(packed, f"{n} codes")
         for found in in_every_tier(lp.unpack, packed[0], fmt, n):
             np.testing.assert_array_equal(found & fmt.code_mask, some, f"{n} codes")

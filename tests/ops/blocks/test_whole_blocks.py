@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.bits import packed_bytes
 
 import lowprec as lp
 from lowprec import _kernels
@@ -63,8 +64,7 @@ def test_mx(element: str) -> None:
     assert codes(elements) == wanted
     if element == ELEMENTS[-1]:
         packed, _ = lp.mx_quantize(x.reshape(12, -1), element, packed=True)
-        whole = np.frombuffer(wanted, np.uint8)
-        assert codes(packed) == (whole[::2] | whole[1::2] << 4).tobytes()
+        assert codes(packed) == packed_bytes(np.frombuffer(wanted, np.uint8), 4).tobytes()
 
 
 @pytest.mark.usefixtures("tier")
@@ -83,8 +83,7 @@ def test_nvfp4(global_scale: float) -> None:
     assert codes(found[1]) == wanted.tobytes()
     assert codes(found[0]) == elements
     packed = lp.nvfp4_quantize(x.reshape(12, -1), global_scale=global_scale, packed=True)[0]
-    whole = np.frombuffer(elements, np.uint8)
-    assert codes(packed) == (whole[::2] | whole[1::2] << 4).tobytes()
+    assert codes(packed) == packed_bytes(np.frombuffer(elements, np.uint8), 4).tobytes()
 
 
 @pytest.mark.usefixtures("tier")
