@@ -67,19 +67,12 @@ def test_directed(name: str, tally: Counter[str]) -> None:
             _check(x, lp.dynamic_quantize_linear(x, opset=opset), tally, f"{who}, {name}")
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (3, 4), (2, 3, 4, 5), (1300, 900)])
-def test_shapes_and_layouts(shape: tuple[int, ...], tally: Counter[str]) -> None:
-    x = np.asarray(generator("shapes", shape).normal(3, 50, shape).astype(np.float32))
+def test_large_arrays(tally: Counter[str]) -> None:
+    x = generator("shapes").normal(3, 50, (1300, 900)).astype(np.float32)
     for who in tiers_and_threads():
         _check(x, lp.dynamic_quantize_linear(x), tally, who)
-    _check(x.T, lp.dynamic_quantize_linear(x.T), tally, "transposed")
-    swapped = x.astype(">f4")
-    assert not swapped.dtype.isnative
-    _check(x, lp.dynamic_quantize_linear(swapped), tally, "swapped")
-    if shape:
-        _check(x[::-2], lp.dynamic_quantize_linear(x[::-2]), tally, "strided")
-        x.flags.writeable = False
-        _check(x, lp.dynamic_quantize_linear(x), tally, "read-only")
+    for view in (x.T, x[::-2]):
+        _check(view, lp.dynamic_quantize_linear(view), tally, "strided")
 
 
 @pytest.mark.parametrize("name", DIRECTED)
