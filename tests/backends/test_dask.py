@@ -143,6 +143,8 @@ def test_unknown_chunks() -> None:
     assert np.array_equal(lp.encode(some, "int8").compute(), lp.encode(X[:, 0][X[:, 0] > 0], "int8"))
     with pytest.raises(ValueError, match="`x` must have chunks of known sizes"):
         lp.encode(some, "int4", packed=True)
+    with pytest.raises(ValueError, match="`x` must have chunks of known sizes"):
+        lp.cast(some, "float8_e5m2", rounding="stochastic", seed=1)
 
 
 def test_blocks_that_lie_about_their_dtype(x: Any) -> None:
