@@ -57,6 +57,13 @@ def _as_found() -> Iterator[None]:
     lp.set_num_threads(None)
 
 
+@pytest.fixture(params=_kernels.available_isas())
+def tier(request: pytest.FixtureRequest) -> str:
+    """Put each instruction set of this machine in use."""
+    _kernels.use_isa(request.param)
+    return str(request.param)
+
+
 @pytest.fixture
 def working_folder(tmp_path: Path) -> Iterator[Path]:
     """Make an empty folder the current one; it stays so where a test undoes what it patched."""

@@ -182,12 +182,3 @@ def test_formats_and_codes_survive_pickle(xp: Library, fmt: Format) -> None:
     assert found is fmt
     assert back.dtype == x.dtype
     assert np.array_equal(lp.to_numpy(back, xp.source_for(found)).view(fmt.code_dtype), codes_of(fmt))
-
-
-@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits <= 16], **BY_NAME)
-def test_codes_travel_over_dlpack_and_buffers(fmt: Format) -> None:
-    codes = lp.to_numpy(codes_of(fmt), fmt).view(fmt.code_dtype)
-    tensor = torch.from_dlpack(codes)
-    assert tensor.data_ptr() == codes.ctypes.data
-    assert np.array_equal(lp.to_numpy(tensor, fmt).view(fmt.code_dtype), codes)
-    assert np.frombuffer(memoryview(codes), fmt.code_dtype).tolist() == codes.tolist()

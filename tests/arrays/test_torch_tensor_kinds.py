@@ -7,7 +7,6 @@ TypeError's message, or `FAKE`. What it needs lives while it is tried.
 from __future__ import annotations
 
 import contextlib
-import pickle
 import struct
 import tempfile
 import warnings
@@ -94,7 +93,7 @@ CASES: dict[str, _Case] = {}
 
 
 def _plain() -> Any:
-    return torch.tensor(X)
+    return torch.tensor(X, device="cpu")
 
 
 # ---- tensors in memory, however they lie there
@@ -129,11 +128,11 @@ def _unaligned() -> tuple[Any, list[float]]:
 
 _simple(
     plain=lambda: (_plain(), X), parameter=lambda: (torch.nn.Parameter(_plain()), X),
-    buffer=lambda: (torch.nn.Buffer(_plain()), X), requires_grad=lambda: (_plain().requires_grad_(), X),
+    requires_grad=lambda: (_plain().requires_grad_(), X),
     requires_grad_view=lambda: (_plain().requires_grad_()[::2], X[::2]),
-    with_history=lambda: (_plain().requires_grad_() * 1, X), detached=lambda: (_plain().requires_grad_().detach(), X),
+    with_history=lambda: (_plain().requires_grad_() * 1, X),
     scalar=lambda: (torch.tensor(5.5), [5.5]), empty=lambda: (torch.empty(0, 3), []),
-    empty_legacy=lambda: (torch.Tensor(), []), empty_slice=lambda: (_plain()[6:], []),
+    empty_slice=lambda: (_plain()[6:], []),
     transposed=lambda: (_grid(3, 4)[0].t(), [n / 4 - 3 for column in range(4) for n in range(column, 12, 4)]),
     strided=lambda: (_plain()[1::2], X[1::2]), offset=lambda: (_plain()[2:], X[2:]),
     expanded=lambda: (_plain().expand(2, 6), X * 2),
@@ -145,19 +144,14 @@ _simple(
     subclass=lambda: (_plain().as_subclass(Plain), X),
     subclass_with_functions=lambda: (_plain().as_subclass(Counting), X),
     subclass_without_functions=lambda: (_plain().as_subclass(Opaque), X),
-    numpy_memory=lambda: (torch.from_numpy(np.array(X, np.float32)), X),
-    bytes_memory=lambda: (torch.frombuffer(bytearray(struct.pack("<6f", *X)), dtype=torch.float32), X),
     unaligned=_unaligned, dlpack=lambda: (torch.from_dlpack(np.array(X, np.float32)), X),
     shared_memory=lambda: (_plain().share_memory_(), X),
-    set_storage=lambda: (torch.empty(0).set_(_plain().untyped_storage(), 1, (2,), (3,)), [X[1], X[4]]),
-    unpickled=lambda: (pickle.loads(pickle.dumps(_plain())), X),
     negative_view=lambda: (torch._neg_view(_plain()), [-value for value in X]),
     imaginary_of_conjugate=lambda: (torch.tensor([1 + 2j, -3 - 4j]).conj().imag, [-2.0, 4.0]),
     real_of_conjugate=lambda: (torch.tensor([1 + 2j, -3 - 4j]).conj().real, [1.0, -3.0]),
     zero=lambda: (torch._efficientzerotensor(5), [0.0] * 5),
     zero_matrix=lambda: (torch._efficientzerotensor((2, 3)), [0.0] * 6),
     zero_view=lambda: (torch._efficientzerotensor((4, 3)).t(), [0.0] * 12),
-    values_of_sparse=lambda: (torch.eye(2).mul(5.5).to_sparse().values(), [5.5, 5.5]),
     part_of_nested=lambda: (torch.nested.nested_tensor([torch.ones(2), _plain()]).unbind()[1], X),
     values_of_jagged=lambda: (
         torch.nested.nested_tensor([torch.ones(2), _plain()], layout=torch.jagged).values(), [1.0, 1.0, *X],
@@ -182,41 +176,33 @@ def inference() -> Iterator[tuple[Any, Any]]:
 
 
 @_case
-def inference_mode() -> Iterator[tuple[Any, Any]]:
-    with torch.inference_mode():
-        yield _plain()[::2], X[::2]
-
-
-@_case
 def dual() -> Iterator[tuple[Any, Any]]:
     with torch.autograd.forward_ad.dual_level():
         yield torch.autograd.forward_ad.make_dual(_plain(), torch.ones(6))[::2], X[::2]
 
 
-@_case
-def autocast() -> Iterator[tuple[Any, Any]]:
-    with torch.autocast("cpu", torch.bfloat16):
-        yield _plain(), X
+def _within(**contexts: Callable[[], contextlib.AbstractContextManager[Any]]) -> None:
+    """Add a case of a plain tensor in each context."""
+    for name, context in contexts.items():
+
+        def made(context: Callable[[], Any] = context) -> Iterator[tuple[Any, Any]]:
+            with context():
+                yield _plain()[::2], X[::2]
+
+        CASES[name] = contextlib.contextmanager(made)
 
 
-@_case
-def default_device() -> Iterator[tuple[Any, Any]]:
-    x = _plain()
-    with torch.device("meta"):
-        yield x, X
+@contextlib.contextmanager
+def _deterministic() -> Iterator[None]:
+    torch.use_deterministic_algorithms(True)
+    yield
+    torch.use_deterministic_algorithms(False)
 
 
-@_case
-def function_mode() -> Iterator[tuple[Any, Any]]:
-    with BaseTorchFunctionMode():
-        yield _plain(), X
-
-
-@_case
-def dispatch_mode() -> Iterator[tuple[Any, Any]]:
-    with Passing() as mode:
-        yield _plain(), X
-    assert mode.seen >= 4
+_within(
+    inference_mode=torch.inference_mode, autocast=lambda: torch.autocast("cpu", torch.bfloat16),
+    default_device=lambda: torch.device("meta"), function_mode=BaseTorchFunctionMode, deterministic=_deterministic,
+)  # fmt: skip
 
 
 @_case
@@ -224,13 +210,6 @@ def dispatch_modes() -> Iterator[tuple[Any, Any]]:
     with Passing() as outer, Passing() as inner:
         yield _plain()[::2], X[::2]
     assert inner.seen == outer.seen >= 4
-
-
-@_case
-def deterministic() -> Iterator[tuple[Any, Any]]:
-    torch.use_deterministic_algorithms(True)
-    yield _plain(), X
-    torch.use_deterministic_algorithms(False)
 
 
 def _escaped(transform: Callable[..., Any], *arguments: Any) -> Any:

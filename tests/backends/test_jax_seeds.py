@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.bits import contents as bits
 
 import lowprec as lp
 
@@ -25,11 +26,6 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "nvfp4_quantize": lambda x, seed: lp.nvfp4_quantize(x, seed=seed, **HOW),
     "nvfp4_quantize given": lambda x, seed: lp.nvfp4_quantize(x, seed=seed, global_scale=0.01, packed=True, **HOW),
 }
-
-
-def bits(results: Any) -> list[bytes]:
-    """Return the bytes of one result or of several."""
-    return [np.asarray(one).tobytes() for one in (results if isinstance(results, tuple) else (results,))]
 
 
 @pytest.mark.parametrize("name", CALLS)

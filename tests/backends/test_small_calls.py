@@ -187,21 +187,6 @@ def test_the_first_call_makes_its_program_once(monkeypatch: pytest.MonkeyPatch) 
     assert len(made) == 1
 
 
-def test_options_and_other_names_are_not_taken_for_what_came_before() -> None:
-    for _ in range(2):
-        assert lp.encode(X, "float8_e4m3fn").tolist() == CODES
-        assert lp.encode(X, "float8_e4m3fn", saturate=False).tolist() == [0x2A, 0xFF, 0x7F, 0x38]
-        assert lp.encode(X, "float8_e5m2")[3] == 0x3C
-        assert lp.decode(np.array([0x3C], np.uint8), "float8_e5m2").tolist() == [1.0]
-        assert lp.decode(np.array([0x38], np.uint8), "float8_e4m3fn", to="float64").dtype == np.float64
-        assert lp.encode(X, 1).dtype == np.uint32  # the enum of float32
-        for nothing in (True, ["float32"]):
-            with pytest.raises((TypeError, ValueError), match="`to` must be"):
-                lp.encode(X, nothing)
-        with pytest.raises(ValueError, match="`packed` must be"):
-            lp.encode(X, "float8_e4m3fn", packed=2)
-
-
 def test_names_that_were_freed_are_not_taken_for_others() -> None:
     for _ in range(20):
         for name, code in (("float8_e5m2", 0x3C), ("float8_e4m3fn", 0x38), ("float8_e5m2", 0x3C)):

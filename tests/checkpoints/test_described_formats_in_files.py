@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import convert_fails, packed, save, values
+from support.bits import packed_bytes
+from support.checkpoint_files import convert_fails, save, values
 from support.containers import SOURCES
 from support.optional import optional
 from support.paths import table
@@ -97,7 +98,7 @@ def test_what_safetensors_holds(fmt: Format) -> None:
     codes = _codes(x, fmt)
     if fmt.bits in (4, 6):  # packed as float6 is
         assert held.dtype == np.uint8
-        assert held.tobytes() == packed(codes, fmt)
+        assert held.tobytes() == packed_bytes(codes, fmt.bits).tobytes()
     else:
         assert held.dtype == (np.uint8 if fmt.bits <= 8 else np.uint16)
         assert np.array_equal(held, codes)

@@ -10,8 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.array_libraries import Library, codes_of
-from support.bits import bits_of
-from support.checkpoint_files import packed
+from support.bits import bits_of, packed_bytes
 from support.optional import optional
 
 import lowprec as lp
@@ -60,7 +59,7 @@ def test_codes_are_packed_in_safetensors_and_not_in_archives() -> None:
     x = np.arange(-3, 4).astype(ml_dtypes.int4)
     save("x.safetensors", {"w": x})
     save("x.npz", {"w": x})
-    assert Path("x.safetensors").read_bytes().endswith(packed(bits_of(x) & 15, lp.formats["int4"]))
+    assert Path("x.safetensors").read_bytes().endswith(packed_bytes(bits_of(x), 4).tobytes())
     with np.load("x.npz") as archive:
         assert archive["w"].dtype == np.uint8
         assert archive["w"].tolist() == (bits_of(x) & 15).tolist()

@@ -13,7 +13,6 @@ from support.optional import optional
 import lowprec as lp
 from lowprec import reference
 from lowprec.conformance.cast_inputs import sweep_float32
-from lowprec.conformance.own_cast import Comparison
 from lowprec.spec.formats import NUMERIC, Format
 
 torch: Any = optional("torch")
@@ -160,7 +159,3 @@ def test_what_a_function_raises_is_raised() -> None:
 
     with pytest.raises(ZeroDivisionError, match="mine"):
         lp.compare(cast, "bfloat16", "float16")
-
-
-def test_it_is_public_and_loaded_late() -> None:
-    assert isinstance(lp.compare(lambda x: lp.cast(x, "float16"), "int8", "float16"), Comparison)

@@ -70,18 +70,16 @@ def test_the_logarithm_is_that_of_gguf_py() -> None:
     assert 400 < np.count_nonzero((truncated != found) & (truncated > 0)) < 8000
 
 
-@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("name", NBYTES)
-def test_blocks_in_each_instruction_set(name: str, isa: str) -> None:
-    _kernels.use_isa(isa)
+def test_blocks_in_each_instruction_set(name: str) -> None:
     assert np.array_equal(ours(X, name), BLOCKS[name])
 
 
-@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("name", READ)
-def test_values_in_each_instruction_set(name: str, isa: str) -> None:
+def test_values_in_each_instruction_set(name: str) -> None:
     """A NaN is quiet and without a payload; its sign is that of the scale."""
-    _kernels.use_isa(isa)
     found = decoded(BYTES[name], name)
     numbers = ~np.isnan(VALUES[name])
     assert np.array_equal(found.view(np.uint32)[numbers], VALUES[name].view(np.uint32)[numbers])
@@ -93,11 +91,10 @@ def test_values_in_each_instruction_set(name: str, isa: str) -> None:
             assert set(decoded(block, name).view(np.uint32).reshape(-1)) == {0x7FC00000 | (code & 0x8000) << 16}
 
 
-@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("name", READ)
-def test_some_blocks(name: str, isa: str) -> None:
+def test_some_blocks(name: str) -> None:
     """As many as vectors take at a time, and a rest; NaN and Inf among the scales, and among those of the rest."""
-    _kernels.use_isa(isa)
     some = np.concatenate([BYTES[name][:35], np.full((2, READ[name]), 0xFF, np.uint8)])
     wanted = values(some, name)
     for count in range(len(some)):
@@ -127,11 +124,10 @@ def beyond(x: Array, blocks: Array, name: str) -> int:
     return int(np.count_nonzero((whole < -8) | (whole > 7)))
 
 
-@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("name", ["Q4_0", "MXFP4"])
-def test_saturated_elements_next_to_the_ends(name: str, isa: str) -> None:
+def test_saturated_elements_next_to_the_ends(name: str) -> None:
     """The 16 numbers around each end, of every scale."""
-    _kernels.use_isa(isa)
     blocks = np.zeros((1 << 16, NBYTES[name]), np.uint8)
     blocks[:, 0], blocks[:, 1] = np.arange(1 << 16) & 255, np.arange(1 << 16) >> 8
     if name == "MXFP4":
@@ -150,12 +146,11 @@ def test_saturated_elements_next_to_the_ends(name: str, isa: str) -> None:
     assert stats.saturated > 15 * len(blocks) - 32 * 2048 * (name == "Q4_0")
 
 
-@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("fmt", [FLOAT32, BFLOAT16, FLOAT16])
 @pytest.mark.parametrize("name", NBYTES)
-def test_statistics_of_many_elements(name: str, fmt: Any, isa: str) -> None:
+def test_statistics_of_many_elements(name: str, fmt: Any) -> None:
     """More than one call and no whole tile; of what was not the source of the blocks either."""
-    _kernels.use_isa(isa)
     x = np.random.default_rng(3).standard_normal(PART + 32 * 33).astype(np.float32).astype(fmt.dtype)
     wide = x.astype(np.float32)
     blocks = theirs(wide[::-1], name)[::-1]
@@ -182,10 +177,9 @@ def test_in_any_floating_point_mode(name: str) -> None:
     assert np.array_equal(found[numbers & 0x7FFFFFFF <= 0x7F800000], numbers[numbers & 0x7FFFFFFF <= 0x7F800000])
 
 
-@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("name", NBYTES)
-def test_memory_that_starts_anywhere(name: str, isa: str) -> None:
-    _kernels.use_isa(isa)
+def test_memory_that_starts_anywhere(name: str) -> None:
     memory = np.zeros(X.nbytes + 1, np.uint8)
     memory[1:] = X.view(np.uint8).reshape(-1)
     shifted = memory[1:].view(np.uint32)

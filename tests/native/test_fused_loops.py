@@ -85,12 +85,13 @@ def test_lengths_and_starts(name: str) -> None:
     """Every length around the lanes and groups of a loop, from elements that begin no vector."""
     for made in unlike(fused_conversions(name), 2):
         program, (src, _) = made.program, source_of(made)
+        cases = []
+        _kernels.use_isa("base")
         for n in LENGTHS:
-            start = n * 7 % 67
-            elements = elements_of(src, program, start, n)
-            _kernels.use_isa("base")
-            expected = run(chain_of(program), elements, n)
-            for who in each_tier():
+            elements = elements_of(src, program, n * 7 % 67, n)
+            cases.append((n, elements, run(chain_of(program), elements, n)))
+        for who in each_tier():  # outermost: to put one in use takes longer than to run it
+            for n, elements, expected in cases:
                 check(run(program, elements, n, start=n * 5 % 13), expected, program, f"{who}, {made}, {n} elements")
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.paths import printed
 
 from lowprec import _kernels
 
@@ -58,19 +57,13 @@ assert right()
 """
 
 
-def process(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="no list of the files in memory here")
 @pytest.mark.parametrize("order", [("torch", "lowprec"), ("lowprec", "torch")], ids="-".join)
 def test_one_library_is_in_memory(order: tuple[str, str]) -> None:
-    count, *files = process(MAPPED.format(first=order[0], second=order[1])).split()
+    count, *files = printed(MAPPED.format(first=order[0], second=order[1])).split()
     assert count == "1", files
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_fork_after_threads_of_both() -> None:
-    assert process(FORK) == "0\n"
+    assert printed(FORK) == "0\n"

@@ -116,24 +116,3 @@ def test_threads_and_chunks(bits: int) -> None:
             lp.set_num_threads(threads)
             np.testing.assert_array_equal(encode(x, target, bits, offset=3), expected)
             np.testing.assert_array_equal(encode(x[::-1].copy()[::-1], target, bits, offset=3), expected)
-
-
-def test_quantize_linear_takes_the_same_bits() -> None:
-    """The quotient is exact: what is rounded is the array."""
-    x = (np.random.default_rng(2).standard_normal((40, 96)) * 4).astype(np.float32)
-    options: dict[str, Any] = {"rounding": "stochastic_c", "seed": 9, "offset": 77}
-    expected = lp.cast(x, "float8_e5m2", **options)
-    for scale in (np.float32(2), np.full(96, 2, np.float32), np.full((40, 6), 2, np.float32)):
-        block = {"block_size": 16} if scale.ndim == 2 else {}
-        for view in (x * 2, np.asfortranarray(x * 2)):
-            got = lp.quantize_linear(view, scale, output_dtype="float8_e5m2", axis=1, **block, **options)
-            np.testing.assert_array_equal(got.view(np.uint8), expected.view(np.uint8))
-
-
-def test_seeds_are_not_remembered() -> None:
-    x = np.linspace(0, 1, 500, dtype=np.float32)
-    first = lp.cast(x, "float8_e4m3fn", rounding="stochastic", seed=1)
-    other = lp.cast(x, "float8_e4m3fn", rounding="stochastic", seed=2)
-    assert first.tobytes() != other.tobytes()
-    assert first.tobytes() == lp.cast(x, "float8_e4m3fn", rounding="stochastic", seed=1).tobytes()
-    assert first.tobytes() != lp.cast(x, "float8_e4m3fn", rounding="stochastic", seed=1, offset=1).tobytes()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from support.paths import printed
 
 import lowprec as lp
 from lowprec import _kernels
@@ -24,10 +23,9 @@ def _all_outputs() -> Iterator[None]:
     _kernels.stream_from(before)
 
 
-@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize(("source", "target"), CASTS)
-def test_every_alignment(source: str, target: str, isa: str) -> None:
-    _kernels.use_isa(isa)
+def test_every_alignment(source: str, target: str) -> None:
     src, dst = as_format(source), as_format(target)
     rng = np.random.default_rng(len(source + target))
     for count in COUNTS:
@@ -73,15 +71,10 @@ print(shown[0], type(shown[1]).__name__)
 """
 
 
-def _shown(n: int, threads: int) -> str:
-    code = CODE.format(n=n, threads=threads)
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_first_large_conversion_measures(threads: int) -> None:
-    assert _shown(96 * 70_001, threads) == "None bool"
+    assert printed(CODE.format(n=96 * 70_001, threads=threads)) == "None bool\n"
 
 
 def test_small_conversions_do_not() -> None:
-    assert _shown(96 * 1000, 1) == "None NoneType"
+    assert printed(CODE.format(n=96 * 1000, threads=1)) == "None NoneType\n"

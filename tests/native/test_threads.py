@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 from support.optional import optional
+from support.paths import printed
 
 import lowprec as lp
 from lowprec import _kernels
@@ -54,8 +53,7 @@ if child == 0:
 assert np.array_equal(lp.encode(x, "float8_e5m2"), expected)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == "0\n"
+    assert printed(code) == "0\n"
 
 
 def test_gil_is_released() -> None:
@@ -116,8 +114,7 @@ print(len(done) == len(CALLS) * len(_kernels.available_isas()) and all(done))
 
 def test_threads_of_a_small_stack() -> None:
     """Python lets a thread have 32 KiB, where the system does; glibc on aarch64 asks for 128 KiB."""
-    done = subprocess.run([sys.executable, "-c", SMALL_STACK], capture_output=True, text=True, check=False, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
+    assert printed(SMALL_STACK) == "True\n"
 
 
 SMALL_WORKERS = """
@@ -135,8 +132,4 @@ print(all(np.array_equal(call(), codes) for call, codes in zip(CALLS, expected, 
 
 
 def test_workers_of_a_small_stack() -> None:
-    environment = {**os.environ, "OMP_STACKSIZE": "16k"}  # POSIX asks for no more
-    done = subprocess.run(
-        [sys.executable, "-c", SMALL_WORKERS], env=environment, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert (done.returncode, done.stdout) == (0, "True\n")
+    assert printed(SMALL_WORKERS, OMP_STACKSIZE="16k") == "True\n"  # POSIX asks for no more

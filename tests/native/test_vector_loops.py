@@ -1,4 +1,4 @@
-"""The loops of vectors against those of the base tier: single casts, roundings, packing, the scales of columns."""
+"""The loops of vectors against those of the base tier: single casts, roundings, packing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.bits import packed_bytes
 from support.custom_formats import CUSTOM_FORMATS
 
 import lowprec as lp
@@ -203,41 +204,7 @@ def test_every_length_of_packed_codes(target: str) -> None:
     for n in LENGTHS:
         some = codes[n % 7 :][:n]
         packed = in_every_tier(lp.pack, some, fmt)
-        text = "".join(f"{code:0{fmt.bits}b}" for code in some[::-1].tolist())
-        assert packed[0].tobytes() == int(text or "0", 2).to_bytes((n * fmt.bits + 7) // 8, "little")
+        assert packed[0].tobytes() == packed_bytes(some, fmt.bits).tobytes()
         same(packed, f"{n} codes")
         for found in in_every_tier(lp.unpack, packed[0], fmt, n):
             np.testing.assert_array_equal(found & fmt.code_mask, some, f"{n} codes")
-
-
-SHAPES = [(17, 64), (5, 4096), (33, 320), (7, 65), (50, 128), (2, 192), (1, 256)]
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("wide", WIDE)
-def test_scales_of_columns(wide: str, shape: tuple[int, int]) -> None:
-    """Whole rows with the same scales, and rows of blocks; scales out of reach, which no reciprocal has, among them."""
-    rows, columns = shape
-    rng = np.random.default_rng(columns)
-    with np.errstate(over="ignore"):
-        x = (rng.standard_normal(shape) * 10).astype(WIDE[wide])
-        x[0, :5] = np.array([np.nan, np.inf, -np.inf, -0.0, 1e30], np.float32).astype(WIDE[wide])
-    usual = rng.uniform(0.1, 0.2, columns).astype(np.float32)
-    odd = np.where(np.arange(columns) % 7 == 3, np.float32(1e-39), usual)
-    special = np.where(np.arange(columns) % 5 == 1, np.float32(np.nan), usual)
-    blocks = np.arange(1, (rows + 15) // 16 + 1, dtype=np.float32)[:, None]
-    zeros = rng.integers(-5, 6, columns).astype(np.int8)
-    for row in (usual, odd, special):
-        for scale, where in ((row, {"axis": 1}), (row * blocks, {"axis": 0, "block_size": 16})):
-            for target in ("int8", "uint8", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz"):
-                found = in_every_tier(lp.quantize_linear, x, scale, output_dtype=target, precision="float32", **where)
-                same(found, target)
-                codes = found[0].view(FORMATS[target].dtype)
-                for to in WIDE:
-                    same(in_every_tier(lp.dequantize_linear, codes, scale, output_dtype=to, **where), f"{target}, {to}")
-            zero = np.broadcast_to(zeros, scale.shape).copy()
-            found = in_every_tier(lp.quantize_linear, x, scale, zero, precision="float32", **where)
-            same(found, "zero points")
-            for to in WIDE:
-                options = {"output_dtype": to, **where}
-                same(in_every_tier(lp.dequantize_linear, found[0].view(np.int8), scale, zero, **options), to)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import pickle
 from typing import Any
 
 import numpy as np
@@ -126,24 +125,6 @@ def test_dask_keys_tell_rules_and_seeds_apart(da: Any) -> None:
     assert len({result.name for result in results}) == len(results)
     again = [lp.cast(x, "float8_e5m2", **options) for options in how]
     assert [result.name for result in again] == [result.name for result in results[: len(how)]]
-
-
-def test_dask_arrays_of_unknown_chunks(da: Any) -> None:
-    x = da.from_array(X, chunks=(4, 2, 5)).reshape(-1)
-    unknown = x[x > 0]
-    with pytest.raises(ValueError, match="`x` must have chunks of known sizes"):
-        lp.cast(unknown, "float8_e5m2", **HOW)
-    found = lp.encode(unknown, "float8_e5m2", rounding="toward_zero").compute(scheduler="synchronous")
-    np.testing.assert_array_equal(found, lp.encode(X[X > 0], "float8_e5m2", rounding="toward_zero"))
-
-
-def test_described_formats_travel_with_dask_tasks(da: Any) -> None:
-    fmt = lp.float_format("not_registered_anywhere", exponent_bits=3, mantissa_bits=2, nan="all-ones", inf=False)
-    lazy = lp.encode(da.from_array(X, chunks=3), fmt, packed=True, **HOW)
-    found = pickle.loads(pickle.dumps(lazy)).compute(scheduler="synchronous")
-    np.testing.assert_array_equal(
-        found, lp.pack(expected_rounded(X.view("u4"), "float32", fmt, RULE, SEED, OFFSET), fmt)
-    )
 
 
 # ---- JAX

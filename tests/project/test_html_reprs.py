@@ -330,11 +330,8 @@ def test_a_report_is_its_tables(count: int, dry_run: bool, tmp_path: Path) -> No
 
 
 def test_findings_are_lines_and_a_total() -> None:
-    findings = Findings(
-        [Finding("layout", False, "", "two\nlines"), Finding("scales", True, "w", "has 1 NaN among 2 scales", 3)]
-    )
-    lines = ["note: two lines", "error: 'w' and 2 more like it: has 1 NaN among 2 scales", "1 error"]
-    assert str(findings) == "\n".join(lines)
+    lines = ["note: two <b> lines", f"error: {HOSTILE!a} and 2 more like it: has 1 NaN among 2 scales", "1 error"]
+    assert str(_FINDINGS) == "\n".join(lines)
     assert str(Findings()) == "0 errors"
     unchecked = Findings([Finding("unchecked", False, "", "some of it")])
     assert str(unchecked) == "note: some of it\n0 errors; not all was checked"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib
-import subprocess
-import sys
 
 import pytest
+from support.paths import printed
 
 import lowprec as lp
 
@@ -16,13 +15,8 @@ LATE = ["convert", *PACKAGES]
 """Names of `lowprec` whose packages are imported at their first use."""
 
 
-def run(code: str) -> str:
-    """Return what a fresh process prints."""
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-
-
 def test_dir_lists_what_is_public_and_nothing_else() -> None:
-    found = ast.literal_eval(run("import lowprec as lp; print(dir(lp))"))
+    found = ast.literal_eval(printed("import lowprec as lp; print(dir(lp))"))
     assert found == sorted([*lp.__all__, *PACKAGES, "__version__"])
     assert [name for name in found if not hasattr(lp, name) and name != "onnx"] == []
 
@@ -38,7 +32,7 @@ def test_dir_of_public_packages(name: str) -> None:
 
 
 def test_a_star_import_leaves_the_builtin_open() -> None:
-    assert run("from lowprec.checkpoints import *; import builtins; print(open is builtins.open)") == "True\n"
+    assert printed("from lowprec.checkpoints import *; import builtins; print(open is builtins.open)") == "True\n"
 
 
 @pytest.mark.parametrize("name", LATE)
@@ -48,7 +42,7 @@ def test_packages_are_there_before_they_are_touched(name: str) -> None:
     home = "lowprec.checkpoints" if name == "convert" else f"lowprec.{name}"
     before = f"print({home!r} in sys.modules)" if name != "reference" else "print(False)"  # `explain` needs that one
     code = f"import sys, lowprec as lp; {before}; lp.{name}; print({home!r} in sys.modules)"
-    assert run(code) == "False\nTrue\n"
+    assert printed(code) == "False\nTrue\n"
 
 
 def test_names_from_packages_that_lack_their_libraries() -> None:
@@ -62,7 +56,7 @@ def test_names_from_packages_that_lack_their_libraries() -> None:
         "except AttributeError as error: print(error)\n"
     )
     needs = "lowprec.onnx needs the onnx package, 1.23 or newer: pip install 'onnx>=1.23'\n"
-    assert run(code) == f"False False\n{needs}{needs}"
+    assert printed(code) == f"False False\n{needs}{needs}"
 
 
 def test_an_unknown_name() -> None:

@@ -17,7 +17,7 @@ import lowprec as lp
 from lowprec.checkpoints import FileError, convert
 from lowprec.checkpoints.containers.container import TensorReader
 from lowprec.spec.formats import Format
-from support.bits import bits_of
+from support.bits import bits_of, packed_bytes
 from support.safetensors_writer import save_file
 
 Array = np.ndarray[Any, Any]
@@ -56,16 +56,8 @@ def save(path: Path, tensors: dict[str, Array] = TENSORS, metadata: dict[str, st
     return path
 
 
-def packed(codes: Array, fmt: Format) -> bytes:
-    """Return ONNX's packed order, joined as one long number."""
-    number = 0
-    for index, code in enumerate(codes.ravel().tolist()):
-        number |= (code & fmt.code_mask) << (index * fmt.bits)
-    return number.to_bytes(-(-codes.size * fmt.bits // 8), "little")
-
-
 def bytes_in(codes: Array, fmt: Format, packs: bool = True) -> bytes:
-    return packed(codes, fmt) if packs and fmt.bits < 8 else bits_of(codes).tobytes()
+    return (packed_bytes(codes, fmt.bits) if packs and fmt.bits < 8 else bits_of(codes)).tobytes()
 
 
 def parse(path: Path) -> tuple[dict[str, Any], bytes]:

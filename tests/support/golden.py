@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 
+from support.checkpoint_files import parse
 from support.paths import TESTS
 
 GOLDEN = TESTS / "checkpoints" / "golden"
@@ -20,12 +20,10 @@ def tensors_of(folder: Path, pattern: str = "*.safetensors") -> dict[str, tuple[
     """Return the type, the shape and the bytes of every tensor of a folder."""
     found = {}
     for file in sorted(folder.glob(pattern)):
-        content = file.read_bytes()
-        start = 8 + int.from_bytes(content[:8], "little")
-        for name, entry in json.loads(content[8:start]).items():
-            if name != "__metadata__":
-                begin, end = (start + offset for offset in entry["data_offsets"])
-                found[name] = entry["dtype"], tuple(entry["shape"]), content[begin:end]
+        header, content = parse(file)
+        header.pop("__metadata__", None)
+        for name, entry in header.items():
+            found[name] = entry["dtype"], tuple(entry["shape"]), content[slice(*entry["data_offsets"])]
     return found
 
 

@@ -29,10 +29,9 @@ def circumstances() -> str:
     return f"{_processor()}, {cores} cores, {system}, {datetime.date.today().isoformat()}"
 
 
-def until(minutes: float, clock: object = time.monotonic) -> Iterator[int]:
+def until(minutes: float) -> Iterator[int]:
     """Yield 0, 1, 2, … until so many minutes have passed; at least once."""
-    assert callable(clock)
-    end, count = clock() + 60 * minutes, 0
-    while count == 0 or clock() < end:
+    end, count = time.monotonic() + 60 * minutes, 0
+    while count == 0 or time.monotonic() < end:
         yield count
         count += 1

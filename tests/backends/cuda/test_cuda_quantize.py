@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.bits import packed_bytes
 from support.compare import compare
 from support.cuda_on_cpu import CpuBuild
 from support.quantize_cases import (
@@ -144,13 +145,12 @@ def test_packed_ends(quantize_kernels: CpuBuild, fmt: Format, shape: tuple[int, 
     x, scale, _, codes = quantize_case(rng, types, shape, scale_shape, options, zero_point=False)
     plan = quantize_plan(FLOAT32, FLOAT32, None, QuantizeOptions(output_dtype=fmt))
     operands = (scale, FLOAT32, None, fmt)
-    number = sum(int(code) << fmt.bits * index for index, code in enumerate(codes.reshape(-1)))
-    packed = number.to_bytes((fmt.bits * codes.size + 7) // 8, "little")
-    assert _run(quantize_kernels, plan, x, operands, options, packed=True).tobytes() == packed
+    packed = packed_bytes(codes, fmt.bits)
+    assert _run(quantize_kernels, plan, x, operands, options, packed=True).tobytes() == packed.tobytes()
     back = dequantize_plan(fmt, FLOAT32, None, QuantizeOptions())
     where = granularity_of(shape, scale.shape, 1, 2, True, True)
     got = quantize_kernels(
-        np.frombuffer(packed, np.uint8), make_program(back, unpacked=True), codes.size,
+        packed, make_program(back, unpacked=True), codes.size,
         operands=(np.ascontiguousarray(scale), None, where),
     )  # fmt: skip
     values = codes.view(fmt.dtype)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.bits import packed_bytes
 from support.cuda_on_cpu import CpuBuild, roundings
 from support.rounded_plans import rounded_plans
 
@@ -58,10 +59,7 @@ def test_any_number_of_elements_and_threads(kernels: CpuBuild, target: str) -> N
             expected = expected_rounded(codes, plan.source, plan.target, plan.rounding, *STREAM)
             packed = plan.target.bits == 4
             for n in (0, 1, 7, 16, 33, 200):
-                wanted = expected[:n]
-                if packed:
-                    even = np.append(wanted, np.zeros(n % 2, np.uint8))
-                    wanted = even[::2] | even[1::2] << 4
+                wanted = packed_bytes(expected[:n], 4) if packed else expected[:n]
                 for threads in (1, 5, 300):
                     program = make_program(plan, packed=packed)
                     got = kernels(codes[:n], program, n, threads=threads, offset=n % 3, stream=STREAM)

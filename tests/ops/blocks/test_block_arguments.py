@@ -22,34 +22,12 @@ NUMBERS = (np.array([[1.0, np.nan, -3.0], [0.0, -0.0, 1e-20]], np.float32), X)
 
 
 def test_out() -> None:
-    for options in ({}, {"packed": True, "swizzled": True}, {"axis": 0}):
-        wanted = lp.nvfp4_quantize(X, **options)
-        out = tuple(np.full_like(one, 1) for one in wanted)
-        results = lp.nvfp4_quantize(X, out=out, **options)
-        assert all(a is b for a, b in zip(results, out, strict=True))
-        assert all(np.array_equal(bits_of(a), bits_of(b)) for a, b in zip(results, wanted, strict=True))
-    strided = np.zeros((40, 96, 2), np.uint8).view(wanted[0].dtype)[..., 0], wanted[1].copy(), wanted[2].copy()
-    lp.nvfp4_quantize(X, axis=0, out=strided)
-    assert np.array_equal(bits_of(strided[0].copy()), bits_of(wanted[0]))
-    x = X.copy()
-    memory = x.view(np.uint8)[:, :96].view("float8_e4m3fn")  # the elements go where the values are
-    wanted = lp.mx_quantize(X, "float8_e4m3fn")  # type: ignore[assignment]
-    found = lp.mx_quantize(x, "float8_e4m3fn", out=(memory, wanted[1].copy()))
-    assert np.array_equal(bits_of(found[0].copy()), bits_of(wanted[0]))
-    tensor = torch.from_numpy(X.copy())
-    places = torch.zeros((40, 96), dtype=torch.float8_e5m2), torch.zeros((40, 3), dtype=torch.float8_e8m0fnu)
-    assert lp.mx_quantize(tensor, "float8_e5m2", out=places)[0] is places[0]
-    assert np.array_equal(bits_of(places[0]), bits_of(lp.mx_quantize(X, "float8_e5m2")[0]))
-    integers = lp.mx_quantize(X, "int8")
-    of_torch = torch.zeros((40, 96), dtype=torch.int8), torch.zeros((40, 3), dtype=torch.float8_e8m0fnu)
-    of_strict = strict.zeros((40, 96), dtype=strict.int8), strict.zeros((40, 3), dtype=strict.uint8)
-    cases: list[tuple[Any, Any]] = [
-        (X, tuple(map(np.zeros_like, integers))), (tensor, of_torch), (strict.asarray(X), of_strict),
-    ]  # fmt: skip
-    for array, given in cases:
-        pair = lp.mx_quantize(array, "int8", out=given)
-        assert all(a is b for a, b in zip(pair, given, strict=True))
-        assert all(np.array_equal(bits_of(a), bits_of(b)) for a, b in zip(given, integers, strict=True))
+    """Composed of casts, as for what lies in no host memory; NumPy's and torch's are in other tests."""
+    given = strict.zeros((40, 96), dtype=strict.int8), strict.zeros((40, 3), dtype=strict.uint8)
+    pair = lp.mx_quantize(strict.asarray(X), "int8", out=given)
+    for one, place, wanted in zip(pair, given, lp.mx_quantize(X, "int8"), strict=True):
+        assert one is place
+        assert np.array_equal(bits_of(one), bits_of(wanted))
 
 
 @pytest.mark.parametrize(("shape", "axis"), [((130, 5 * 32), 1), ((3, 70, 40), 1), ((64, 200), 0), ((20,), 0)])

@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.bits import packed_bytes
 
 import lowprec as lp
 from lowprec import _kernels
@@ -23,11 +24,6 @@ ROUNDINGS = (
 RULES = (None, "torchao", "modelopt", "transformer_engine")
 SCALES = (0.3, None, 1e-44, 2.0**-70, 1e20)
 BLOCKS = 37  # some times 4, 8, 16 and 32, and a rest
-
-
-@pytest.fixture(params=_kernels.available_isas())
-def _tier(request: Any) -> None:
-    _kernels.use_isa(request.param)
 
 
 def numbers(block: int, seed: int) -> np.ndarray[Any, Any]:
@@ -54,7 +50,7 @@ def codes(x: Any) -> bytes:
     return np.asarray(x).tobytes()
 
 
-@pytest.mark.usefixtures("_tier")
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("element", ELEMENTS)
 def test_mx(element: str) -> None:
     x = numbers(32, 1)
@@ -68,11 +64,10 @@ def test_mx(element: str) -> None:
     assert codes(elements) == wanted
     if element == ELEMENTS[-1]:
         packed, _ = lp.mx_quantize(x.reshape(12, -1), element, packed=True)
-        whole = np.frombuffer(wanted, np.uint8)
-        assert codes(packed) == (whole[::2] | whole[1::2] << 4).tobytes()
+        assert codes(packed) == packed_bytes(np.frombuffer(wanted, np.uint8), 4).tobytes()
 
 
-@pytest.mark.usefixtures("_tier")
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("global_scale", [1.0, 0.02, 2.0**-70, 3e-30, 1e20])
 def test_nvfp4(global_scale: float) -> None:
     x, factor = numbers(16, 2), np.float32(global_scale)
@@ -88,11 +83,10 @@ def test_nvfp4(global_scale: float) -> None:
     assert codes(found[1]) == wanted.tobytes()
     assert codes(found[0]) == elements
     packed = lp.nvfp4_quantize(x.reshape(12, -1), global_scale=global_scale, packed=True)[0]
-    whole = np.frombuffer(elements, np.uint8)
-    assert codes(packed) == (whole[::2] | whole[1::2] << 4).tobytes()
+    assert codes(packed) == packed_bytes(np.frombuffer(elements, np.uint8), 4).tobytes()
 
 
-@pytest.mark.usefixtures("_tier")
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("specials", ["nan", "ignore"])
 def test_rounding_as_from_float64(specials: str) -> None:
     rng = np.random.default_rng(3)
@@ -115,7 +109,7 @@ def test_rounding_as_from_float64(specials: str) -> None:
             assert list(map(codes, single)) == list(map(codes, double))
 
 
-@pytest.mark.usefixtures("_tier")
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("random_bits", [1, 7, 8, 9, 16, 18, 20])
 @pytest.mark.parametrize("rounding", ["stochastic", "stochastic_b", "stochastic_c"])
 def test_random_numbers(rounding: str, random_bits: int) -> None:
@@ -135,7 +129,7 @@ def test_random_numbers(rounding: str, random_bits: int) -> None:
             _kernels.use_isa(tier)
 
 
-@pytest.mark.usefixtures("_tier")
+@pytest.mark.usefixtures("tier")
 def test_some_blocks() -> None:
     x = numbers(32, 4)[7].reshape(-1)
     elements, scales = map(codes, lp.mx_quantize(x, "float4_e2m1fn", packed=True))

@@ -33,13 +33,6 @@ def test_not_a_number_format(x: Any) -> None:
         lp.decode(x, "float16")
 
 
-@pytest.mark.parametrize("make", [lambda shape: torch.empty(shape), lambda _: [0.0], strict.zeros])
-def test_out_of_another_library(make: Any) -> None:
-    out = make((2, 3))
-    with pytest.raises(TypeError, match=r"`out` must be (an array|a NumPy array, as `x` is; got a)"):
-        lp.cast(X, "float16", out=out)
-
-
 @pytest.mark.parametrize(
     "fmt", [fmt for fmt in lp.formats.values() if fmt.since not in (None, 1) and fmt.bits], ids=lambda f: f.name
 )
@@ -64,13 +57,3 @@ def test_attributes_that_do_not_concern_the_target_are_ignored() -> None:
     assert lp.cast(X, "float16", saturate=False, round_mode="down").dtype == np.float16
     assert lp.cast(X, "int8", saturate=0).dtype == np.int8
     assert lp.cast(X, "int8", saturate=np.False_, opset=np.int64(28)).dtype == np.int8
-
-
-@pytest.mark.parametrize(
-    "text", [np.array(["0.3"]), np.array(["0.3"], object), np.array(["0.3"], np.dtypes.StringDType())]
-)
-def test_text_has_no_codes(text: np.ndarray) -> None:
-    for packed in (False, True):
-        with pytest.raises(TypeError, match="`x` must hold bools, integers, real floats; got dtype"):
-            lp.encode(text, "float4_e2m1fn", packed=packed)
-    assert lp.encode(lp.cast(text, "float16"), "float16").tolist() == [0x34CD]

@@ -51,17 +51,10 @@ def test_dense_layouts_are_kept() -> None:
 
 
 @pytest.mark.parametrize("fmt", NUMERIC, ids=lambda fmt: fmt.name)
-def test_zero_dimensions_and_empty(fmt: Format) -> None:
-    for source in ("float32", "int64", "float8_e4m3fn"):
-        scalar = lp.cast(np.array(1, lp.formats[source].dtype), fmt)
-        assert isinstance(scalar, np.ndarray)
-        assert scalar.shape == ()
-        assert scalar.dtype == fmt.dtype
-        assert lp.decode(scalar, fmt).item() == 1
-        assert lp.cast(np.empty((0, 3), lp.formats[source].dtype), fmt).shape == (0, 3)
-        assert lp.cast(np.empty((3, 0, 2), lp.formats[source].dtype)[::2], fmt).shape == (2, 0, 2)
-    assert lp.cast(np.float32(1.0), fmt).shape == ()
-    assert lp.cast(ml_dtypes.bfloat16(1.0), fmt).shape == ()
+def test_scalars_become_arrays_without_dimensions(fmt: Format) -> None:
+    for scalar in (np.float32(1.0), ml_dtypes.bfloat16(1.0)):
+        found = lp.cast(scalar, fmt)
+        assert (type(found), found.shape, found.dtype, lp.decode(found, fmt).item()) == (np.ndarray, (), fmt.dtype, 1)
 
 
 NARROW = ["float8_e4m3fn", "float8_e8m0fnu", "float6_e2m3fn", "float4_e2m1fn", "int4", "uint2"]

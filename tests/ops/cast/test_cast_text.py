@@ -116,42 +116,6 @@ def test_decimals_become_integers_exactly(target: Format) -> None:
     check(texts, target)
 
 
-@pytest.mark.parametrize(
-    ("text", "target", "code"),
-    [  # typed from IEEE 754 and the Cast page
-        ("1.00048828125", "float16", 0x3C00),  # half way between 1 and the next
-        ("1.00048828125000000000000000001", "float16", 0x3C01),
-        ("65519.99999999999999999999999", "float16", 0x7BFF),
-        ("65520", "float16", 0x7C00),
-        ("1.00390625000000000000000000001", "bfloat16", 0x3F81),
-        ("464.000000000000000000000001", "float8_e4m3fn", 0x7E),
-        ("1.0000000000000000000000001", "float8_e8m0fnu", 0x80),
-        ("-1e-500", "float16", 0x8000),
-        ("-1e-500", "float64", 0x8000_0000_0000_0000),
-        ("1e-500", "bool", 1),
-        ("-0.0", "bool", 0),
-        ("NaN", "bool", 1),
-        ("-nan", "float64", 0xFFF8_0000_0000_0000),
-        ("nan", "float4_e2m1fn", 0b1000),
-        ("9007199254740993", "float64", 0x4340_0000_0000_0000),
-        ("9007199254740993.0000000000001", "float64", 0x4340_0000_0000_0001),
-        ("18446744073709551615", "uint64", 2**64 - 1),
-        ("200", "int4", 8),
-        ("1e999999999", "int64", 0),  # a multiple of 10**64
-        ("3e63", "uint64", 2**63),
-    ],
-)
-def test_examples(text: str, target: str, code: int) -> None:
-    assert parse(text, target).item() == code
-
-
-def test_large_and_infinite_differ_where_the_opset_says_so() -> None:
-    texts = ["1e400", "inf", "-1e9999", "-INF"]
-    assert parse(texts, "float8_e4m3fnuz", opset=19).tolist() == [0x7F, 0x80, 0xFF, 0x80]
-    assert parse(texts, "float8_e4m3fnuz", opset=24).tolist() == [0x7F, 0x7F, 0xFF, 0xFF]
-    assert parse(texts, "float8_e5m2", saturate=False).tolist() == [0x7C, 0x7C, 0xFC, 0xFC]
-
-
 @pytest.mark.parametrize("target", ["uint64", "int2", "float16", "float64", "float8_e8m0fnu", "bool"])
 def test_huge_texts_cost_what_their_length_costs(target: str) -> None:
     nines, zeros = "9" * 100_000, "0" * 100_000
@@ -179,6 +143,8 @@ def is_number(text: str) -> bool:
 @settings(max_examples=600, deadline=None)
 @given(st.text("0123456789+-.eEiInNfFaAtTyY_x \t\n\v\x1c\0\x85\u00a0\u0663\u2212\uff11\u212a", max_size=8))
 @example("infinity")
+@example("True")
+@example("nan(1)")
 @example("1_000")
 @example("0x10")
 @example("1\0")
@@ -191,18 +157,6 @@ def test_what_is_a_number(text: str) -> None:
         else:
             with pytest.raises(ValueError, match=r"`x` must hold numbers as text; got .* at index"):
                 parse(text, target)
-
-
-@pytest.mark.parametrize("text", [
-    "", " ", "Hello", "True", "False", "1_0", "0x10", "1e", "e5", ".", "+", "--1", "1 2", "1,5", "1.2.3", "1e5.5", "1f",
-    "infinity", "+Infinity", "in", "nan(1)", "٣", "１", "−1", "1\u00a0", "1\0",
-])  # fmt: skip
-def test_no_numbers(text: str) -> None:
-    x = np.array([["1", "2"], [text, "3"]], object)
-    for target in ("float16", "int64", "bool"):
-        with pytest.raises(ValueError, match=r"`x` must hold numbers as text; got .* at index \(1, 0\)$") as caught:
-            parse(x, target)
-        assert repr(text) in str(caught.value)
 
 
 def test_an_error_names_the_first_one_and_not_all_of_it() -> None:
@@ -358,19 +312,6 @@ def test_borders_of_random_numbers(name: str) -> None:
             found = lp.cast(x, fmt, rounding=mode, seed=SEED)
             codes = found.view(f"u{found.dtype.itemsize}") - np.ones(1, fmt.dtype).view(fmt.code_dtype)
             assert codes.tolist() == [wanted] * len(x)
-
-
-def test_known_results() -> None:
-    x = np.array([["0.1", "-0.1"]], object)
-    cast = lp.cast(x, "float8_e4m3fn", rounding="toward_zero")
-    assert cast.tolist() == [[0.09375, -0.09375]]
-    assert lp.cast(x, "float8_e4m3fn", rounding="toward_positive").tolist() == [[0.1015625, -0.09375]]
-    assert lp.cast(x, "float64", rounding="toward_zero").tolist() == [[0.09999999999999999, -0.09999999999999999]]
-    assert lp.cast(np.array(["1e-400", "-1e-400"]), "float64", rounding="away_from_zero").tolist() == [5e-324, -5e-324]
-    assert lp.cast(np.array(["1e400", "inf"]), "float64", rounding="toward_zero").tolist() == [
-        1.7976931348623157e308,
-        np.inf,
-    ]
 
 
 def test_exponents_and_lengths_without_end() -> None:

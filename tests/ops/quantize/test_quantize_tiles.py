@@ -48,25 +48,6 @@ def test_tiles_of_checkpoints() -> None:
     assert (lp.quantize_linear(w, low, zero, **options) == wanted).all()
 
 
-def test_layouts_packed_codes_and_out() -> None:
-    for x in (np.asfortranarray(X), X.astype(">f4"), np.repeat(X, 2, axis=1)[:, ::2]):
-        assert (lp.quantize_linear(x, SCALE, ZERO, **TILES) == CODES).all()
-    values = (CODES.astype(np.float32) - SPREAD_ZERO) * SPREAD_SCALE
-    assert (lp.dequantize_linear(CODES, SCALE, ZERO, **TILES) == values).all()
-    out = np.empty_like(CODES)
-    assert lp.quantize_linear(X, SCALE, ZERO, out=out, **TILES) is out
-    assert (out == CODES).all()
-    nibbles = lp.quantize_linear(X, SCALE, output_dtype="int4", **TILES)
-    packed = lp.quantize_linear(X, SCALE, output_dtype="int4", packed=True, **TILES)
-    assert (packed == lp.pack(nibbles, "int4")).all()
-    back = lp.dequantize_linear(packed, SCALE, source="int4", packed=True, shape=X.shape, **TILES)
-    assert (back == lp.dequantize_linear(nibbles, SCALE, **TILES)).all()
-    single = lp.quantize_linear(
-        X, np.full((1, 1), 0.5, np.float32), axis=(0, 1), block_size=(9, 9), output_dtype="int8"
-    )
-    assert (single == np.rint(X / np.float32(0.5))).all()
-
-
 def test_zero_points_have_the_shape_of_scales() -> None:
     with pytest.raises(ValueError, match=r"`zero_point` must have the shape of `scale`, \(3, 2\); got \(1,\)"):
         lp.quantize_linear(X, SCALE, np.zeros(1, np.int8), **TILES)

@@ -12,7 +12,6 @@ from support.array_libraries import Library
 from support.exact_scales import exponent_of, power_code, scale_code
 
 import lowprec as lp
-from lowprec import _kernels
 from lowprec.ops.scales import largest_magnitudes, scale_codes
 
 RULES = ("floor", "ceil", "rceil", "even", "nearest")
@@ -69,12 +68,11 @@ def test_every_library_gives_the_same(xp: Library, axis: Any, block_size: Any) -
         assert np.array_equal(xp.codes(one, fmt), other.view(fmt.code_dtype))
 
 
-@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("source", ["float8_e4m3fn", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("block_size", [1, 2, 3, 8, 16, 32, 33, 64])
-def test_blocks_shorter_than_a_vector(block_size: int, source: str, isa: str) -> None:
+def test_blocks_shorter_than_a_vector(block_size: int, source: str) -> None:
     """More elements than one tile of the loop, and rows that end within a block; NaN and Inf in some."""
-    _kernels.use_isa(isa)
     held = lp.as_format(source)
     for shape in ((3, 2080), (2, 1023), (65, 33)):
         x = sample(np.random.default_rng(block_size), held, shape)
