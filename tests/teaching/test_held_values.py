@@ -29,7 +29,7 @@ def values_of(fmt: Format) -> dict[int, reference.Value]:
 
 @cache
 def facts_of(fmt: Format) -> tuple[dict[Fraction, tuple[int, bool] | None], set[bool], set[bool], bool]:
-    """Return what its codes are: finite numbers with their binades, the signs of zeros and of Inf, whether one is NaN."""
+    """Return the finite numbers with their binades, the signs of zeros and of Inf, and whether there is NaN."""
     values = list(values_of(fmt).values())
     numbers = {
         value.number: (reference.binade_of(value), value.negative) if value.magnitude else None
