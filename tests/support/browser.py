@@ -164,6 +164,13 @@ class Visit:
         self.page.get_by_role("link", name=title, exact=True).first.click()
         self.arrive(title)
 
+    def menu_shows(self, title: str) -> None:
+        """Check that the menu, a landmark, marks a page as the one that is shown, and wait for its title."""
+        menu = self.page.get_by_role("navigation", name="Pages")
+        entry = menu.get_by_role("link", name=title, exact=True).inner_text()
+        assert menu.locator("[aria-current=page]").all_inner_texts() == [entry]
+        self.page.wait_for_function("text => document.title === text", arg=f"{title} · lowprec explorer")
+
     def enter(self, title: str) -> Any:
         """Open the bare address and choose a page in the menu, as a person does."""
         self.go("")
