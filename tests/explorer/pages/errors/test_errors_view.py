@@ -106,12 +106,10 @@ def test_a_stochastic_band() -> None:
     assert max(heights) - min(heights) < 0.2
     points = path_points(band.get("d"))
     assert max(y for _, y in points) - min(y for _, y in points) > 100
-    assert any("Stochastic" in text.value for text in test.caption)
 
 
 def test_many_values_and_large_relative_errors() -> None:
     test = healthy(page("errors", fmts="float16", low="0", high="2", measure="relative", roundings="away_from_zero"))
-    assert any("too many values" in text.value for text in test.caption)
     assert len(picture(test)["drawings"][0]["svg"]) < 100_000
     for rounding in ("away_from_zero", "stochastic_a"):
         few = healthy(page("errors", fmts="float8_e4m3fn", measure="relative", roundings=rounding))
