@@ -46,7 +46,8 @@ def test_the_example_of_packing_opens_with_its_byte_in_sight(visit: Visit) -> No
 
     def is_in_sight() -> bool:
         byte.wait_for()
-        visit.settle()  # what is drawn later moves nothing out of sight
+        page.wait_for_timeout(1000)  # what is drawn later moves nothing out of sight
+        visit.settle()
         boxes = [part.bounding_box() for part in (page.get_by_role("heading", name="Packing"), byte)]
         return all(0 <= box["y"] < box["y"] + box["height"] <= height for box in boxes)
 
