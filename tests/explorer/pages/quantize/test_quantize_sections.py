@@ -23,8 +23,6 @@ from lowprec.explorer.pages.quantize.tensor import Tensor
 from lowprec.explorer.shared.landscape import landscape
 from lowprec.loss import block_loss
 
-pytest.importorskip("jinja2")
-
 
 def tensors(layers: int = 2) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(1)
