@@ -44,7 +44,6 @@ def check_node(names: dict[str, Any], source: int, to: Format, opset: int = 28) 
 
 
 def result_of(out: str) -> str:
-    """Return the code in the line of an explanation that has the result."""
     return next(line for line in out.splitlines() if line.startswith("result")).split()[1]
 
 

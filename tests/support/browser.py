@@ -160,7 +160,6 @@ class Visit:
         self.settle()
 
     def choose_page(self, title: str) -> None:
-        """Choose a page in the menu."""
         self.page.get_by_role("link", name=title, exact=True).first.click()
         self.arrive(title)
 
@@ -222,5 +221,4 @@ class Visit:
         self.settle()
 
     def outside(self) -> list[str]:
-        """Return what was asked of another host."""
         return [url for url in self.requests if not url.startswith((self.address, "data:", "blob:"))]

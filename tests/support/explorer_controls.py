@@ -85,7 +85,6 @@ def link_of(visit: Visit) -> dict[str, str] | None:
 
 
 def fields_in(link: str) -> dict[str, str]:
-    """Return the fields in the query of a link."""
     return dict(parse_qsl(urlsplit(link).query, keep_blank_values=True))
 
 

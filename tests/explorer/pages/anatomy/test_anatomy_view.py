@@ -48,7 +48,6 @@ def test_fields_are_the_bits(fmt: Format) -> None:
 
 
 def evaluated(parts: tuple[codes.Part, ...]) -> Fraction:
-    """Compute a formula as it is printed."""
     text = ""
     raised = False
     for part in parts:

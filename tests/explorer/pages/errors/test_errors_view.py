@@ -28,7 +28,6 @@ def curve(name: str, low: str, high: str, measure: str = "absolute", rounding: s
 
 
 def picture(test: Any) -> dict[str, Any]:
-    """Return what a page sends to its picture."""
     (found,) = sent(test, "picture")
     return found
 
@@ -38,7 +37,6 @@ def svg(test: Any, index: int = 0) -> Any:
 
 
 def words(test: Any, index: int = 0) -> list[str]:
-    """Return the texts of a drawing of a page."""
     return [text.text for text in svg(test, index).iter(f"{SVG}text")]
 
 
@@ -71,7 +69,6 @@ def test_bounds() -> None:
 
 
 def path_points(d: str) -> list[tuple[float, float]]:
-    """Return the points of a path of straight lines."""
     pairs = (part.split() for part in d.rstrip("z")[1:].split("L"))
     return [(float(x), float(y)) for x, y in pairs]
 

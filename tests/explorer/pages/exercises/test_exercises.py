@@ -215,7 +215,6 @@ SEED = Exercises().seed
 
 
 def bits(page: Any) -> str:
-    """Return the bits as they are shown."""
     switches = page.get_by_role("switch").locator("visible=true")
     return "".join(str(int(one.get_attribute("aria-checked") == "true")) for one in switches.all())
 
@@ -231,7 +230,6 @@ def shows(visit: Visit, one: Task, answer: int | None, score: str) -> None:
 
 
 def set_bits(visit: Visit, code: int, width: int) -> None:
-    """Click each bit that differs."""
     for place, bit in enumerate(f"{code:0{width}b}"):
         if bits(visit.page)[place] != bit:
             visit.page.get_by_role("switch").locator("visible=true").nth(place).click()

@@ -31,7 +31,6 @@ SPECIAL = ["inf", "-inf", "nan", "-nan"]
 
 
 def as_float64(text: str) -> float | None:
-    """Return the number where float64 holds it exactly."""
     x = reference.Value.of(text)
     try:
         number = float(x)
