@@ -103,9 +103,10 @@ def test_every_state(visit: Visit, name: str) -> None:
 
 
 def test_a_click_in_a_table_of_64_bits(visit: Visit) -> None:
+    page = visit.go("anatomy")
+    visit.open("Table of codes")
     for fmt in ("float64", "int64", "uint64"):
-        page = visit.go(f"anatomy?fmt={fmt}&at=0x3ff8000000000001")
-        visit.open("Table of codes")
+        visit.turn_to(f"anatomy?{query_text(write(Anatomy(fmt, '0x3ff8000000000001')))}")
         table = page.get_by_role("group", name="Table of codes")
         table.get_by_role("button", pressed=True).wait_for()  # one: of several it would complain
         table.get_by_role("button", name="3FF8000000000003", exact=False).click()
