@@ -151,13 +151,14 @@ def _type(box: Any, text: str) -> None:
 
 def _choose(visit: Visit, box: Any, but: Any) -> None:
     box.evaluate("box => box.scrollIntoView({ block: 'center', behavior: 'instant' })")  # a scroll closes a list
-    options = visit.page.get_by_role("option")
-    of_another = options.count()
     box.click()
-    if of_another:
-        visit.page.wait_for_timeout(500)
-        if not options.count():  # the click has closed the list of another box
-            box.click()
+    options = visit.page.get_by_role("option")
+    for _ in range(10):
+        if options.count():
+            break
+        visit.page.wait_for_timeout(50)
+    else:  # the click has closed the list of another box
+        box.click()
     options.first.wait_for()
     others = [text.split() for text in (*but, "Select all")]
     place = next(place for place, text in enumerate(options.all_inner_texts()) if text.split() not in others)
