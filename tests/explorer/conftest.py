@@ -28,11 +28,17 @@ def address(browser: Any) -> Iterator[str]:
         yield found
 
 
+@pytest.fixture(scope="session")
+def contexts() -> dict[str, Any]:
+    return {}
+
+
 @pytest.fixture
-def visit(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    """Give a page in a browser of its own, with the options of `Visit` as parameter; it must end without complaint."""
-    found = Visit(browser, address, **getattr(request, "param", {}))
+def visit(browser: Any, address: str, contexts: dict[str, Any], request: pytest.FixtureRequest) -> Iterator[Visit]:
+    """Give a page in a tab of its own, with the options of `Visit` as parameter; it must end without complaint."""
+    found = Visit(browser, address, contexts, **getattr(request, "param", {}))
     yield found
-    found.context.close()
+    for page in found.context.pages:  # and those that it opened
+        page.close()
     assert found.outside() == []
     assert found.complaints == []

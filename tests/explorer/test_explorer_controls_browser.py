@@ -112,6 +112,7 @@ def test_controls_say_what_the_page_computes(visit: Visit, path: str, tmp_path: 
     tensors = {name: rng.standard_normal(shape, np.float32) for name, shape in TENSORS.items()}
     texts = {**TEXTS, "quantize-folder": str(save(tmp_path / "model.safetensors", tensors))}
     page = visit.enter(TITLES[path])
+    visit.menu_shows(TITLES[path])
     visit.open_all(path)
     if path == "quantize":
         visit.open("One setting")
@@ -133,5 +134,6 @@ def test_controls_say_what_the_page_computes(visit: Visit, path: str, tmp_path: 
     link = link_of(visit)
     for other in ("start" if path != "start" else "anatomy", path):  # leave, and come back
         visit.choose_page(TITLES[other])
+        visit.menu_shows(TITLES[other])
     assert link_of(visit) == link
     assert wrong_in(visit) == []

@@ -5,8 +5,6 @@ One page is loaded for each page of the explorer; its states are then shown one 
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from support.browser import Visit
 from support.explorer_states import STATES
@@ -82,9 +80,8 @@ def wrong_code(visit: Visit, state: Anatomy) -> list[str]:
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_every_state(browser: Any, address: str, name: str) -> None:
+def test_every_state(visit: Visit, name: str) -> None:
     wrong, path = [], name.partition("_")[0]
-    visit = Visit(browser, address)
     visit.go(path)
     for state in STATES[name]():
         link, before = f"{path}?{query_text(write(state))}", len(visit.complaints)
@@ -102,15 +99,14 @@ def test_every_state(browser: Any, address: str, name: str) -> None:
             wrong.append((link, found))
         if len(wrong) == 5:  # enough to see what is wrong
             break
-    assert visit.outside() == []
-    visit.context.close()
     assert wrong == []
 
 
 def test_a_click_in_a_table_of_64_bits(visit: Visit) -> None:
+    page = visit.go("anatomy")
+    visit.open("Table of codes")
     for fmt in ("float64", "int64", "uint64"):
-        page = visit.go(f"anatomy?fmt={fmt}&at=0x3ff8000000000001")
-        visit.open("Table of codes")
+        visit.turn_to(f"anatomy?{query_text(write(Anatomy(fmt, '0x3ff8000000000001')))}")
         table = page.get_by_role("group", name="Table of codes")
         table.get_by_role("button", pressed=True).wait_for()  # one: of several it would complain
         table.get_by_role("button", name="3FF8000000000003", exact=False).click()

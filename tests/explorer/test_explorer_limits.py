@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lowprec import as_format
+from lowprec.explorer.pages.anatomy import view as anatomy_view
 from lowprec.explorer.pages.anatomy.state import Anatomy
 from lowprec.explorer.pages.arithmetic.state import Arithmetic
 from lowprec.explorer.pages.compare.state import Compare
@@ -182,6 +183,11 @@ def test_the_most_codes_to_pack() -> None:
     assert packing_view.parse_codes("1" + " " * 3999, four) == (2,)
     with pytest.raises(ValueError, match="must be 1 to 24 codes"):
         packing_view.parse_codes("1" + " " * 4000, four)
+
+
+def test_the_most_texts_of_a_code_and_those_around_it() -> None:
+    sizes = {name: len(anatomy_view.text_table(0x4000, as_format(name)).rows) for name in ("float16", "binary16p16ue")}
+    assert sizes == {"float16": 1024, "binary16p16ue": 1024}
 
 
 def test_the_largest_tensors() -> None:

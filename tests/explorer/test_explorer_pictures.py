@@ -58,7 +58,6 @@ def parsed(drawing: object) -> tuple[ElementTree.Element, list[str]]:
 
 
 def drawn_parts(drawing: object) -> tuple[ElementTree.Element, dict[str, str]]:
-    """Return the root of a drawing and the texts of its parts."""
     root = ElementTree.fromstring(str(drawing))
     return root, {one.get("data-part") or "": one.text or "" for one in root.iter() if one.get("data-part")}
 

@@ -27,7 +27,6 @@ FIELDS = [
 
 
 def typed(field: str, text: str) -> Any:
-    """Return a page with a text in a box."""
     name, part, *more = field.split()
     return page(name, **dict(one.split("=") for one in more), **{part: text})
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,6 @@ from lowprec.explorer.pages.compare import snippets as compare_snippets
 from lowprec.explorer.pages.compare.view import COMPARABLE
 from lowprec.explorer.pages.conversion import snippets as conversion_snippets
 from lowprec.explorer.pages.conversion.view import CASTABLE, bitcasting, conversion
-from lowprec.explorer.pages.quantize import snippets as quantize_snippets
-from lowprec.explorer.pages.quantize.settings import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings
-from lowprec.explorer.pages.quantize.state import Quantize
-from lowprec.explorer.pages.quantize.tensor import DISTRIBUTIONS, Tensor, sampled, typed
-from lowprec.explorer.pages.quantize.tensor_files import from_file
-from lowprec.explorer.pages.quantize.view import quantize
 from lowprec.explorer.pages.rounding import snippets as rounding_snippets
 from lowprec.explorer.pages.saturation import snippets as saturation_snippets
 from lowprec.explorer.shared.cast_options import cast_options
@@ -51,7 +44,6 @@ def check_node(names: dict[str, Any], source: int, to: Format, opset: int = 28) 
 
 
 def result_of(out: str) -> str:
-    """Return the code in the line of an explanation that has the result."""
     return next(line for line in out.splitlines() if line.startswith("result")).split()[1]
 
 
@@ -176,90 +168,3 @@ def test_of_a_conversion(target: Format, capsys: Capture) -> None:
             if "bits" in names:
                 model = model_of([names["bits"]], {"x": (source.onnx_enum, [1])})
                 assert model.graph.output[0].type.tensor_type.elem_type == target.onnx_enum
-
-
-# ---- Quantize
-
-
-def same(text: str, tensor: Tensor, settings: Settings, capsys: Capture) -> tuple[dict[str, Any], str]:
-    """Compare what a recipe makes with what the page shows."""
-    names, out = run(text, capsys)
-    found = quantize(tensor.values, settings)
-    assert names["x"].tobytes() == tensor.values.tobytes()
-    assert names["scale"].shape == found.scale.shape
-    assert np.array_equal(lp.cast(names["scale"], "float64"), found.scale)
-    assert np.asarray(names["y"]).view(settings.fmt.code_dtype).tolist() == found.codes.tolist()
-    assert np.array_equal(names["back"].astype(np.float64), found.dequantized, equal_nan=True)
-    return names, out
-
-
-@pytest.mark.one_in(7)
-@pytest.mark.parametrize("fmt", TARGETS, **BY_NAME)
-@pytest.mark.parametrize("per", GRANULARITIES)
-@pytest.mark.parametrize("scale", SCALE_FORMATS, **BY_NAME)
-@pytest.mark.parametrize("asymmetric", [False, True])
-def test_of_a_quantization(fmt: Format, per: str, scale: Format, asymmetric: bool, capsys: Capture) -> None:
-    state, tensor = Quantize(origin="sampled", rows=4, columns=10, seed=3), sampled("normal", 4, 10, 3)
-    settings = Settings(fmt, per, -1, 4, scale, asymmetric, "nearest", False)
-    python, onnx_text = quantize_snippets.of_quantization(state, tensor, settings)
-    names, out = same(python, tensor, settings, capsys)
-    assert float(out) == quantize(tensor.values, settings).max_abs_error
-    shape = list(names["scale"].shape)
-    inputs = {"x": (onnx.TensorProto.FLOAT, [4, 10]), "scale": (scale.onnx_enum, shape)}
-    if settings.has_zero_point:
-        inputs["zero_point"] = (fmt.onnx_enum, shape)
-    names = run(onnx_text, capsys)[0]
-    assert names["opset"].version == settings.opset
-    found = {one.name: one.type.tensor_type.elem_type for one in model_of(names["nodes"], inputs).graph.output}
-    assert found == {"y": fmt.onnx_enum, "back": FLOAT.onnx_enum if scale is E8M0 else scale.onnx_enum}
-
-
-@pytest.mark.parametrize("fmt", [E2M1, UINT8], **BY_NAME)
-def test_the_scale_of_a_block_of_zeros(fmt: Format, capsys: Capture) -> None:
-    """OCP MX: the exponent is the smallest one, 2**-127, code 00."""
-    text, settings = "0 0 0 0; 1 2 3 4", Settings(fmt, "block", -1, 4, E8M0)
-    python = quantize_snippets.of_quantization(Quantize(origin="typed", x=text), typed(text), settings)[0]
-    assert lp.cast(same(python, typed(text), settings, capsys)[0]["scale"], "float64")[0, 0] == 2.0**-127
-
-
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-def test_of_a_sampled_tensor(distribution: str, capsys: Capture) -> None:
-    state = Quantize(origin="sampled", distribution=distribution, rows=20, columns=30, seed=5, spread=0.3)
-    tensor, settings = sampled(distribution, 20, 30, 5, 0.3), Settings(E2M1)
-    same(quantize_snippets.of_quantization(state, tensor, settings)[0], tensor, settings, capsys)
-
-
-@pytest.mark.parametrize("text", ["0.1", "1 2; 3 1/3", "nan inf -inf -0 1e-45 3.4e38"])
-@pytest.mark.parametrize("settings", [Settings(E2M1), Settings(UINT8, asymmetric=True), Settings(INT4, "axis", 0)])
-def test_of_a_typed_tensor(text: str, settings: Settings, capsys: Capture) -> None:
-    python = quantize_snippets.of_quantization(Quantize(origin="typed", x=text), typed(text), settings)[0]
-    same(python.partition("error =")[0], typed(text), settings, capsys)
-
-
-@pytest.mark.parametrize(
-    "kind", ["npy", "safetensors", *("float4_e2m1fn", "float6_e3m2fn", "float8_e4m3fn", "bfloat16")]
-)
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64, np.int8])
-def test_of_a_file(dtype: Any, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    """As NumPy, safetensors, or `convert` wrote it."""
-    monkeypatch.chdir(tmp_path)
-    values, name = np.arange(-6, 6).reshape(3, 4).astype(dtype), "file.npy" if kind == "npy" else "file.safetensors"
-    np.save("file.npy", values)
-    if kind != "npy":
-        pytest.importorskip("safetensors.numpy").save_file({"it's": values, "b": values}, "file.safetensors")
-        if kind != "safetensors":
-            if dtype is np.int8:
-                return  # no floats to convert
-            Path("file.safetensors").rename("source.safetensors")
-            lp.convert("source.safetensors", "file.safetensors", to=kind)
-    tensor, settings = (
-        from_file(name, Path(name).read_bytes(), "" if kind == "npy" else "it's"),
-        Settings(INT4, "axis", 1),
-    )
-    assert tensor.stored is lp.as_format(np.dtype(dtype) if kind in ("npy", "safetensors") else kind)
-    python = quantize_snippets.of_quantization(Quantize(origin="file"), tensor, settings)[0]
-    same(python, tensor, settings, capsys)
-
-
-def test_a_tensor_needs_no_name() -> None:
-    assert Tensor(np.zeros(1, np.float32)).format is FLOAT

@@ -115,12 +115,20 @@ DRAWN_WHEN_OPENED = {
 
 
 class Visit:
-    """One page in a browser of its own: what it asked for and what it complained about is kept."""
+    """One page in a tab of its own: what it asked for and what it complained about is kept.
 
-    def __init__(self, browser: Any, address: str, *, dark: bool = False, phone: bool = False) -> None:
+    `contexts` keeps those of a browser by their look: what a page loads is then in the cache for the next one.
+    """
+
+    def __init__(
+        self, browser: Any, address: str, contexts: dict[str, Any] | None = None, *, dark: bool = False,
+        phone: bool = False,
+    ) -> None:  # fmt: skip
         self.address, self.requests, self.complaints = address, [], []  # type: tuple[str, list[str], list[str]]
         size = {"width": 390, "height": 844} if phone else {"width": 1280, "height": 800}
-        self.context = browser.new_context(color_scheme="dark" if dark else "light", viewport=size, has_touch=phone)
+        look = {"color_scheme": "dark" if dark else "light", "viewport": size, "has_touch": phone}
+        kept = {} if contexts is None else contexts
+        self.context = kept.get(f"{look}") or kept.setdefault(f"{look}", browser.new_context(**look))
         self.page = self.context.new_page()
         self.page.set_default_timeout(60_000)
         self.page.on("request", lambda request: self.requests.append(request.url))
@@ -152,9 +160,15 @@ class Visit:
         self.settle()
 
     def choose_page(self, title: str) -> None:
-        """Choose a page in the menu."""
         self.page.get_by_role("link", name=title, exact=True).first.click()
         self.arrive(title)
+
+    def menu_shows(self, title: str) -> None:
+        """Check that the menu, a landmark, marks a page as the one that is shown, and wait for its title."""
+        menu = self.page.get_by_role("navigation", name="Pages")
+        entry = menu.get_by_role("link", name=title, exact=True).inner_text()
+        assert menu.locator("[aria-current=page]").all_inner_texts() == [entry]
+        self.page.wait_for_function("text => document.title === text", arg=f"{title} · lowprec explorer")
 
     def enter(self, title: str) -> Any:
         """Open the bare address and choose a page in the menu, as a person does."""
@@ -207,5 +221,4 @@ class Visit:
         self.settle()
 
     def outside(self) -> list[str]:
-        """Return what was asked of another host."""
         return [url for url in self.requests if not url.startswith((self.address, "data:", "blob:"))]

@@ -85,7 +85,6 @@ def link_of(visit: Visit) -> dict[str, str] | None:
 
 
 def fields_in(link: str) -> dict[str, str]:
-    """Return the fields in the query of a link."""
     return dict(parse_qsl(urlsplit(link).query, keep_blank_values=True))
 
 
@@ -154,15 +153,16 @@ def _choose(visit: Visit, box: Any, but: Any) -> None:
     box.evaluate("box => box.scrollIntoView({ block: 'center', behavior: 'instant' })")  # a scroll closes a list
     box.click()
     options = visit.page.get_by_role("option")
-    visit.page.wait_for_timeout(500)
-    if not options.count():  # the click has closed the list of another box
+    for _ in range(10):
+        if options.count():
+            break
+        visit.page.wait_for_timeout(50)
+    else:  # the click has closed the list of another box
         box.click()
     options.first.wait_for()
-    for option in options.all():
-        if option.inner_text().split() not in [text.split() for text in (*but, "Select all")]:
-            option.click()
-            return
-    raise AssertionError("the list has no other option")
+    others = [text.split() for text in (*but, "Select all")]
+    place = next(place for place, text in enumerate(options.all_inner_texts()) if text.split() not in others)
+    options.nth(place).click()
 
 
 STARTED = ("float4_e2m1fn", "float6_e2m3fn", "float8_e4m3fn", "float8_e5m2")

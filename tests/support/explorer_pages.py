@@ -53,12 +53,10 @@ def copied(test: Any) -> tuple[str, str, str]:
 
 
 def texts(test: Any) -> str:
-    """Return the HTML that a page shows."""
     return "\n".join(element.proto.body for element in test.get("html"))
 
 
 def charts(test: Any) -> list[str]:
-    """Return the specifications of a page's charts."""
     return [element.proto.spec for element in test.get("vega_lite_chart")]
 
 
@@ -69,12 +67,10 @@ def sent(test: Any, component: str) -> list[dict[str, Any]]:
 
 
 def pictures(test: Any) -> str:
-    """Return the pictures that a page shows, where there is room, as SVG."""
     return "\n".join(one["drawings"][0]["svg"] for one in sent(test, "picture"))
 
 
 def asked(test: Any, part: str) -> str:
-    """Return a part of the query string that a page has now."""
     text = test.query_params[part]
     return str(text if isinstance(text, str) else text[-1])
 

@@ -194,7 +194,6 @@ def quantize() -> Iterator[Quantize]:
 
 
 def _in_blocks(small: Quantize) -> Iterator[Quantize]:
-    """Return states of OCP MX and of NVFP4, and roundings of each scheme."""
     mx, nvfp4 = replace(small, scheme="mx", block=16), replace(small, scheme="nvfp4")
     names = [fmt.name for fmt in MX_FORMATS] + [name for name in CONVERTED if name != "binary12p6se"]
     for index, name in enumerate(names):
@@ -208,7 +207,6 @@ def _in_blocks(small: Quantize) -> Iterator[Quantize]:
 
 
 def _side_by_side(small: Quantize) -> Iterator[Quantize]:
-    """Return states of settings side by side."""
     compared = replace(small, show="side-by-side")
     yield compared
     yield from (replace(compared, compared=SUGGESTED[start : start + 4]) for start in range(4, len(SUGGESTED), 4))
@@ -217,7 +215,6 @@ def _side_by_side(small: Quantize) -> Iterator[Quantize]:
 
 
 def quantize_sections() -> Iterator[Quantize]:
-    """Return the states of the sections that are no result."""
     yield from _sweeps()
     yield from _blocks()
     yield from _pictures()

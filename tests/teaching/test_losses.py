@@ -135,7 +135,6 @@ def test_the_rule_says_exact_where_nothing_is_lost_and_there_alone(fmt: Format) 
 
 
 def texts_of(value: reference.Value) -> set[str]:
-    """Return the short texts of a value."""
     return {number_text(value, digits) for digits in (6, 9, 17)}
 
 

@@ -31,6 +31,9 @@ __all__ = [
 _LOW_BITS = 8
 """Of a code that is no float of up to 16 bits, so many of the lowest bits are in the table of its texts."""
 
+_MOST_BITS = 10
+"""So many at most: in binary16p16ue half of all codes are one binade, whose texts would take seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class CodeTexts:
@@ -78,11 +81,12 @@ def formula_slots(fmt: Format) -> tuple[Part, ...]:
 
 
 def text_table(code: int, fmt: Format) -> TextTable:
-    """Return the texts of a code and of those around it: all up to 8 bits, up to 16 those of its binade."""
+    """Return the texts of a code and of those around it: all up to 8 bits, up to 16 at most 1024 of its binade."""
     if fmt.bits <= 8:
         low = fmt.bits if fmt.kind is not Kind.BOOL else 1
     else:
-        low = fmt.mantissa_bits if fmt.is_float and fmt.bits <= 16 and fmt.mantissa_bits else _LOW_BITS
+        is_short = fmt.is_float and fmt.bits <= 16 and fmt.mantissa_bits
+        low = min(fmt.mantissa_bits, _MOST_BITS) if is_short else _LOW_BITS
     first = code >> low << low
     return TextTable(fmt.bits - low, f"{code:0{fmt.bits}b}"[: fmt.bits - low], _rows(first, low, fmt))
 

@@ -75,7 +75,6 @@ def test_the_source_matters(source: str, target: str, x: str, rule: str) -> None
 
 
 def test_every_state_has_evidence_or_none() -> None:
-    """Nothing raises, whatever number, format and options meet."""
     described = [format_named(name) for name in ("binary8p3se", "e4m3,bias=8,inf=0,nan=negative-zero", "e4m3,signed=0")]
     for fmt in (*NUMERIC, *described):
         for x in ("0.3", "-7", "1e400", "-inf", "nan", "-0", "17/23"):

@@ -48,7 +48,6 @@ def test_fields_are_the_bits(fmt: Format) -> None:
 
 
 def evaluated(parts: tuple[codes.Part, ...]) -> Fraction:
-    """Compute a formula as it is printed."""
     text = ""
     raised = False
     for part in parts:
@@ -80,16 +79,6 @@ def test_neighbours_are_the_next_values(fmt: Format) -> None:
             assert near.value == reference.decode(near.code, fmt)
             is_far = here.special or near.value.special
             assert near.distance == (None if is_far else abs(near.value.number - here.number))
-
-
-def test_minus_zero_and_fnuz() -> None:
-    assert [near and near.code for near in codes.neighbours(0x80, numbers_format(17))] == [0x81, 0x01]
-    assert codes.neighbours(0x81, numbers_format(17))[1].code == 0x80
-    assert codes.neighbours(0x81, numbers_format(18))[1].code == 0x00
-
-
-def numbers_format(onnx_enum: int) -> Format:
-    return next(fmt for fmt in NUMERIC if fmt.onnx_enum == onnx_enum)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +188,7 @@ def test_facts_about_what_was_typed(text: str, typed: dict[str, str]) -> None:
 
 
 def test_binades_of_16_bits() -> None:
-    rows = codes.binades(numbers_format(10))
+    rows = codes.binades(format_named("float16"))
     assert len(rows) == 64
     assert rows[0] == ("2^-24", "step 2^-24", "subnormal", 0)
     assert rows[15] == ("2^0", "step 2^-10", "normal", 0x3C00)

@@ -20,7 +20,6 @@ from lowprec.explorer.pages.arithmetic.sum_view import Settings, chosen_step, ra
 from lowprec.explorer.shared import cast_options
 from lowprec.explorer.shared.format_names import format_named
 from lowprec.explorer.shared.page import Selection
-from lowprec.spec.rounding_modes import STOCHASTIC
 from lowprec.teaching.accumulation import METHODS
 
 Evaluator: Any = optional("lowprec.onnx:Evaluator")
@@ -309,9 +308,3 @@ def test_the_menu_takes_the_format_along() -> None:
     assert state.with_selection("7", "binary8p3se").fmt == "binary8p3se"
     assert state.with_selection(None, "int8") == state
     assert state.with_selection("7", None) == state
-
-
-def test_options_are_the_librarys() -> None:
-    assert sum_view.MOST_TYPED == 256
-    assert operation_view.ROUNDED[-len(STOCHASTIC) :] == STOCHASTIC
-    assert set(operation_view.SYMBOLS) == set(teaching.arithmetic.OPERATIONS)

@@ -1,37 +1,16 @@
-"""The page Arithmetic without a browser: what it opens with, its controls, examples, odd links, and every state."""
+"""The page Arithmetic: how quick it is, its examples; in a browser every control is read back."""
 
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import pytest
-from support.explorer_pages import charts, healthy, page, sent, texts
+from support.browser import Visit
+from support.explorer_controls import agrees
+from support.explorer_pages import healthy, page, texts
 
 from lowprec.explorer.pages.arithmetic.operation_view import EXAMPLES
 from lowprec.explorer.pages.arithmetic.sum_view import summed
-
-
-def by_label(elements: Any, label: str) -> Any:
-    return next(element for element in elements if element.label == label)
-
-
-def words(test: Any) -> str:
-    return " ".join(texts(test).split())
-
-
-def test_it_opens_with_4096_ones_in_bfloat16() -> None:
-    test = healthy(page("arithmetic"))
-    assert "From step 257 on nothing that is added changes the sum: it stays 256." in words(test)
-    assert "256 + 1 = 257; the neighbours are 256 and 258; tie: the lower neighbour is even." in words(test)
-    assert "mean of 32 runs" in words(test)
-    (sent_picture,) = sent(test, "picture")
-    wide, narrow = (one["svg"] for one in sent_picture["drawings"])
-    assert "from step 257 on the sum stays as it is" in wide
-    assert "mean of 32 runs" in wide
-    assert "256 + 1 = 257" in narrow
-    assert sent_picture["drag"]["field"] == "step"
-    assert not charts(test)
 
 
 def test_it_is_quick() -> None:
@@ -60,5 +39,32 @@ RESULTS = {
 def test_examples(label: str) -> None:
     assert set(RESULTS) == {name for name, _ in EXAMPLES}
     test = page("arithmetic", show="operation")
-    healthy(by_label(test.button, label).click().run())
-    assert RESULTS[label] in words(test)
+    healthy(next(button for button in test.button if button.label == label).click().run())
+    assert RESULTS[label] in " ".join(texts(test).split())
+
+
+def test_a_sum_and_an_operation(visit: Visit) -> None:
+    page = visit.enter("Arithmetic")
+    page.get_by_text("From step 257 on nothing that is added changes the sum: it stays 256.").wait_for()
+    agrees(visit)
+    page.get_by_role("button", name="pairwise: 4096, exact").first.click()
+    agrees(visit, "method=pairwise")
+    page.get_by_text("A sum by pairs has no running sum").wait_for()
+    page.get_by_role("button", name="sequential: 256, −120 ulp").first.click()
+    page.get_by_role("slider", name="Step").first.press("End")
+    visit.address_has("step=4096")
+    page.get_by_text("step 4096", exact=True).locator("visible=true").first.wait_for()
+    agrees(visit)
+    page.get_by_role("radio", name="One operation").click()
+    agrees(visit, "show=operation")
+    page.get_by_role("button", name="examples").click()
+    page.get_by_role("button", name="240 + 240").click()
+    visit.address_has("fmt=float8_e4m3fn")
+    page.keyboard.press("Escape")
+    agrees(visit)
+    page.get_by_text("rounds beyond the largest value, sat_finite: the largest value").first.wait_for()
+    page.get_by_role("button", name="toward zero: 448").first.click()
+    agrees(visit, "rounding=toward_zero")
+    page.get_by_text("all values and codes as tables").click()
+    page.get_by_role("link", name="0x7E").first.click()
+    page.wait_for_url("**/anatomy?**")

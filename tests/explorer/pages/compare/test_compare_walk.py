@@ -16,12 +16,10 @@ def entered(visit: Visit) -> Any:
 
 
 def chosen(page: Any) -> list[str]:
-    """Return the formats that the control shows."""
     return [text.strip() for text in page.locator(".st-key-compare-fmts [data-tag]").all_inner_texts()]
 
 
 def dragged(page: Any, name: str, onto: str) -> None:
-    """Drag the row of a format to the place of another one."""
     start, end = (page.get_by_role("slider", name=f"Place of {one}", exact=True).bounding_box() for one in (name, onto))
     page.mouse.move(start["x"] + 5, start["y"] + 10)
     page.mouse.down()

@@ -1,4 +1,4 @@
-"""The page Describe a format: its parts, the facts it states, equal formats, links to other pages, what is copied."""
+"""The page Describe a format: parts, facts, equal formats, the picture, links; a walk in a browser."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.browser import Visit
+from support.explorer_controls import agrees
 from support.explorer_pages import asked, healthy, page
 from support.explorer_states import describe as states
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer.pages.describe import snippets, view
+from lowprec.explorer.pages.describe import picture, snippets, view
 from lowprec.explorer.pages.describe.state import Describe
 from lowprec.explorer.shared import link
 from lowprec.explorer.shared.format_names import format_named
+from lowprec.reference.exact_cast import Value
 from lowprec.spec.formats import NUMERIC
 
 FORMATS = list(dict.fromkeys(format_named(state.fmt) for state in states()))
@@ -143,3 +146,69 @@ def test_every_state_and_what_it_offers_to_copy(state: Describe, capsys: pytest.
     exec(python, {})
     assert f"{reference.encode('0.3', fmt):#0{2 + -(-fmt.bits // 4)}x}" in capsys.readouterr().out
     assert onnx.startswith("import onnx" if fmt.onnx_enum is not None else f"None: ONNX has no number for {fmt.name}.")
+
+
+# ---- the picture: values on a ruler against their codes, and the rows beside it
+
+
+@pytest.mark.parametrize("name", ["e2m1,inf=0,nan=none", "e3m2", "binary6p3sf", "e2m3,bias=3", "binary4p2uf"])
+def test_marks_are_the_values(name: str) -> None:
+    fmt = format_named(name)
+    end = view.ruler_end(fmt)
+    found = view.ruler(fmt, end)
+    values = [reference.decode(code, fmt) for code in range(1 << fmt.bits)]
+    expected = {float(value) for value in values if not value.special and 0 <= float(value) < 2.0**end}
+    assert found.blocks == ()
+    assert [mark * 2**end for mark in found.marks] == sorted(expected)
+
+
+def test_dense_values_are_blocks() -> None:
+    """float16 has 1024 values from 1 to 2, the last of them 2 - 2^-10."""
+    found = view.ruler(format_named("float16"), 2)
+    assert found.marks == (0.0,)
+    assert found.blocks[-2:] == ((0.25, (2 - 2**-10) / 4), (0.5, (4 - 2**-9) / 4))
+
+
+def test_where_the_ruler_ends() -> None:
+    assert [view.ruler_end(format_named(name)) for name in ("e4m3", "e2m1,inf=0,nan=none")] == [2, 2]
+    assert view.ruler_end(format_named("e1m2,bias=5")) == -4  # all are subnormal, the largest is 1.5 * 2^-5
+    assert view.ruler_end(format_named("e4m3,bias=1000")) == -985  # the largest is 1.875 * 2^-986
+
+
+def test_rows_of_about_the_same_width() -> None:
+    assert [fmt.bits for fmt in view.rows_beside(format_named("e4m3"))] == [8] * 5
+    names = [fmt.name for fmt in view.rows_beside(format_named("float4_e2m1fn"))]
+    assert names[-2:] == ["float6_e2m3fn", "float6_e3m2fn"]
+    assert "float4_e2m1fn" not in names
+
+
+@pytest.mark.parametrize("name", ["e4m3", "tf32", "float8_e8m0fnu", "e11m4", "e1m0,inf=0,nan=negative-zero", "e8m23"])
+@pytest.mark.parametrize("number", ["1", "-3", "0", "nan", "1e30"])
+def test_the_picture_of_any_format(name: str, number: str) -> None:
+    fmt = format_named(name)
+    others = view.rows_beside(fmt)
+    for drawing in (picture.wide(fmt, others, Value.of(number)), picture.narrow(fmt, others, Value.of(number))):
+        text = str(drawing)
+        assert f"Bits, range and values of {fmt.name}, next to {others[0].name}" in text
+        assert text.count('data-set="fmt=') == len(others)
+
+
+# ---- in a browser, from the bare address
+
+
+def test_a_slider_by_keys_and_a_click_on_a_value(visit: Visit) -> None:
+    page = visit.enter("Describe a format")
+    page.get_by_role("slider", name="Mantissa bits").focus()
+    page.keyboard.press("ArrowLeft")
+    agrees(visit, "fmt=e4m2")
+    page.get_by_text("Table of values", exact=True).click()
+    page.get_by_role("group", name="Codes").get_by_role("button", name="1F", exact=False).click()
+    agrees(visit, "at=0x1F")
+    page.get_by_role("button", name="Show float8_e5m2", exact=True).click()
+    agrees(visit, "fmt=float8_e5m2&at=")
+    page.get_by_role("button", name="Known formats").click()
+    page.get_by_role("button", name="TF32").click()
+    agrees(visit, "fmt=tf32")
+    page.keyboard.press("Escape")
+    page.get_by_text("The format", exact=True).click()
+    page.get_by_text("not converted: tf32, which has 19 bits").wait_for()

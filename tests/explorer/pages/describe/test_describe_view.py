@@ -18,11 +18,7 @@ from lowprec.explorer.pages.conversion import snippets as conversion_snippets
 from lowprec.explorer.pages.conversion.packing_view import packing
 from lowprec.explorer.pages.conversion.state import Conversion
 from lowprec.explorer.pages.conversion.view import bitcasting, bitcastings, conversion
-from lowprec.explorer.pages.quantize import snippets as quantize_snippets
-from lowprec.explorer.pages.quantize.settings import Settings
 from lowprec.explorer.pages.quantize.state import Quantize
-from lowprec.explorer.pages.quantize.tensor import sampled
-from lowprec.explorer.pages.quantize.view import quantize
 from lowprec.explorer.pages.rounding import snippets as rounding_snippets
 from lowprec.explorer.pages.rounding.state import Rounding
 from lowprec.explorer.shared import link as url_query
@@ -162,15 +158,6 @@ def test_a_rounding_is_chosen_on_each_page() -> None:
     assert {"Overflow", "opset"} & {box.label for box in test.selectbox} == {"Overflow"}
     test = healthy(page("compare", "casts", x="0.3", fmts="float8_e4m3fn,int8", rounding="toward_zero"))
     assert "<td>0.28125</td>" in texts(test)
-
-
-def test_what_is_copied_of_a_quantization(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("binary6p3se", E4M3, "float8_e4m3b11fnuz"):
-        state, tensor = Quantize(origin="sampled", rows=4, columns=32, fmt=name), sampled("normal", 4, 32, 0, 1.0)
-        settings = Settings(format_named(name), "block", -1, 16)
-        python, onnx = quantize_snippets.of_quantization(state, tensor, settings)
-        assert float(run(python, capsys)[1]) == quantize(tensor.values, settings).max_abs_error
-        assert onnx == f"None: ONNX has no number for {name}."
 
 
 @pytest.mark.parametrize("name", ["tf32", "e8m23,bias=100", "e4m3,bias=1000"])

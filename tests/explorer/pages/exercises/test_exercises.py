@@ -1,17 +1,21 @@
-"""The twenty exercises: right codes from the question by the oracle, some by hand; verdicts, points, the glossary."""
+"""The twenty exercises: right codes from the question by the oracle, some by hand; two of them in a browser."""
 
 from __future__ import annotations
 
 import math
 import re
 from fractions import Fraction
+from typing import Any
 
 import pytest
+from support.browser import Visit
+from support.explorer_controls import agrees
 
 from lowprec import reference
 from lowprec.explorer.pages.exercises import exercises
 from lowprec.explorer.pages.exercises.exercises import COUNT, Task, points, task, verdict
 from lowprec.explorer.pages.exercises.picture import ANSWER_WIDTHS, Line, answer_drawing, score_drawing
+from lowprec.explorer.pages.exercises.state import Exercises
 from lowprec.explorer.shared import link
 from lowprec.explorer.shared.glossary import GLOSSARY, term
 from lowprec.explorer.shared.page import all_pages
@@ -202,3 +206,59 @@ def test_the_glossary_is_in_order_and_short() -> None:
         one.meaning.endswith(".") and one.meaning.count(". ") == 0 and len(one.meaning) < 120 for one in GLOSSARY
     )
     assert term("tie") == "A number half-way between its two neighbours."
+
+
+# ---- in a browser, from the bare address by clicks
+
+
+SEED = Exercises().seed
+
+
+def bits(page: Any) -> str:
+    switches = page.get_by_role("switch").locator("visible=true")
+    return "".join(str(int(one.get_attribute("aria-checked") == "true")) for one in switches.all())
+
+
+def shows(visit: Visit, one: Task, answer: int | None, score: str) -> None:
+    """Check what the page shows: the task, the bits of the answer, None where it is done, the points."""
+    page = visit.page
+    agrees(visit)
+    assert page.get_by_text(f"{one.number} of 20", exact=True).is_visible()
+    page.get_by_text(one.question[1], exact=True).first.wait_for()
+    assert bits(page) == ("" if answer is None else f"{answer:0{one.fmt.bits}b}")
+    assert page.get_by_text(score, exact=True).locator("visible=true").count() >= 1, score
+
+
+def set_bits(visit: Visit, code: int, width: int) -> None:
+    for place, bit in enumerate(f"{code:0{width}b}"):
+        if bits(visit.page)[place] != bit:
+            visit.page.get_by_role("switch").locator("visible=true").nth(place).click()
+    visit.settle()
+
+
+@pytest.mark.parametrize("visit", [{}, {"phone": True}], ids=["desk", "phone"], indirect=True)
+def test_two_tasks(visit: Visit) -> None:
+    page, first = visit.enter("Exercises"), task(SEED, 1)
+    width, right = first.fmt.bits, min(first.right)
+    shows(visit, first, 0, "of 20 tasks done")
+    set_bits(visit, right ^ 1, width)
+    shows(visit, first, right ^ 1, "of 20 tasks done")
+    page.get_by_role("button", name="Check", exact=True).click()
+    page.get_by_role("button", name="Check again").wait_for()
+    visit.settle()
+    shows(visit, first, right ^ 1, "of 20 tasks done")
+    set_bits(visit, right, width)
+    page.get_by_role("button", name="Check again").click()
+    page.get_by_role("button", name="Next task").wait_for()
+    visit.settle()
+    shows(visit, first, None, "of 1 point")
+    page.get_by_role("button", name="Next task").click()
+    visit.address_has("number=2")
+    shows(visit, task(SEED, 2), 0, "of 1 point")
+    page.get_by_role("button", name="Hint").click()
+    page.get_by_text("Hint.").wait_for()
+    page.get_by_role("button", name="Show me").click()
+    page.get_by_role("link", name="See it on its page").wait_for()
+    visit.settle()
+    shows(visit, task(SEED, 2), None, "of 2 points")
+    assert visit.width_is_kept()

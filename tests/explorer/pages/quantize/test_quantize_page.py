@@ -1,4 +1,4 @@
-"""The page Quantize without a browser: what each scheme asks and says, files, and what is copied."""
+"""The page Quantize without a browser: what each scheme asks and says, files, what is copied, and the evidence."""
 
 from __future__ import annotations
 
@@ -6,21 +6,39 @@ import dataclasses
 import io
 import json
 import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from support.explorer_pages import asked, charts, healthy, page, texts
+from support.explorer_states import quantize as states
 from support.optional import optional
-from support.snippets import run
+from support.snippets import model_of, run
 
 import lowprec as lp
+from lowprec import reference
+from lowprec.conformance.report import kept_results
+from lowprec.explorer.pages.quantize import evidence as view
 from lowprec.explorer.pages.quantize import snippets
-from lowprec.explorer.pages.quantize.settings import MX_FORMATS, Settings, mx_settings, nvfp4_settings, scale_sentences
+from lowprec.explorer.pages.quantize.settings import (
+    GRANULARITIES,
+    MX_FORMATS,
+    SCALE_FORMATS,
+    TARGETS,
+    Settings,
+    mx_settings,
+    nvfp4_settings,
+    scale_sentences,
+)
 from lowprec.explorer.pages.quantize.state import Quantize
-from lowprec.explorer.pages.quantize.tensor import Tensor, sampled, typed
-from lowprec.explorer.pages.quantize.view import quantize
-from lowprec.spec.formats import FLOAT4_E2M1FN, FLOAT8_E5M2, FLOAT8_E8M0FNU, INT4, INT8, UINT4
+from lowprec.explorer.pages.quantize.tensor import DISTRIBUTIONS, Tensor, sampled, typed
+from lowprec.explorer.pages.quantize.tensor_files import from_file
+from lowprec.explorer.pages.quantize.view import Quantized, quantize
+from lowprec.explorer.shared.format_names import format_named
+from lowprec.spec.formats import FLOAT4_E2M1FN, FLOAT8_E5M2, FLOAT8_E8M0FNU, FLOAT32, INT4, INT8, UINT4, UINT8, Format
 from lowprec.spec.rounding_modes import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
 
@@ -29,6 +47,8 @@ onnx: Any = optional("onnx")
 SMALL = {"rows": "6", "columns": "40"}
 E4M3 = "e4m3,bias=8,inf=0,nan=negative-zero"
 NPY = "application/octet-stream"
+BY_NAME = {"ids": lambda fmt: fmt.name}
+Capture = pytest.CaptureFixture[str]
 
 
 def result(**query: str) -> Any:
@@ -217,27 +237,96 @@ TENSOR = sampled("student-t", 4, 40, 3)
 STATE = Quantize(origin="sampled", distribution="student-t", rows=4, columns=40, seed=3)
 
 
-def check_copied(settings: Settings, capsys: pytest.CaptureFixture[str], state: Quantize = STATE) -> str:
-    """Run what is copied, compare it with what is shown, and return the other text."""
-    tensor = typed(state.x) if state.origin == "typed" else TENSOR
+def check_copied(
+    settings: Settings, capsys: Capture, state: Quantize = STATE, tensor: Tensor = TENSOR
+) -> tuple[dict[str, Any], str]:
+    """Run what is copied, compare it with what is shown, and return its names, and the other text."""
+    if state.origin == "typed":
+        tensor = typed(state.x)
     python, nodes = snippets.of_quantization(state, tensor, settings)
-    found, (names, out) = quantize(tensor.values, settings), run(python, capsys)
-    assert float(out) == found.max_abs_error
+    found = quantize(tensor.values, settings)
+    has_error = bool(np.isfinite(tensor.values).all())
+    names, out = run(python if has_error else python.partition("error =")[0], capsys)
+    assert not has_error or float(out) == found.max_abs_error
     assert names["x"].tobytes() == tensor.values.tobytes()
     codes = np.asarray(names["y"]).view(settings.fmt.code_dtype) & settings.fmt.code_mask
     assert codes.tolist() == found.codes.tolist()
     assert np.array_equal(names["back"].astype(np.float64), found.dequantized, equal_nan=True)
+    assert names["scale"].shape == found.scale.shape
     assert names["scale"].tobytes() == found.scale_codes.tobytes()
     if settings.scheme == "nvfp4":
         assert float(names["global_scale"]) == found.global_scale
-    return nodes
+    return names, nodes
+
+
+@pytest.mark.one_in(7)
+@pytest.mark.parametrize("fmt", TARGETS, **BY_NAME)
+@pytest.mark.parametrize("per", GRANULARITIES)
+@pytest.mark.parametrize("scale", SCALE_FORMATS, **BY_NAME)
+@pytest.mark.parametrize("asymmetric", [False, True])
+def test_what_is_copied(fmt: Format, per: str, scale: Format, asymmetric: bool, capsys: Capture) -> None:
+    settings = Settings(fmt, per, -1, 4, scale, asymmetric, "nearest", False)
+    names, onnx_text = check_copied(settings, capsys)
+    shape = list(names["scale"].shape)
+    inputs = {"x": (onnx.TensorProto.FLOAT, [4, 40]), "scale": (scale.onnx_enum, shape)}
+    if settings.has_zero_point:
+        inputs["zero_point"] = (fmt.onnx_enum, shape)
+    names = run(onnx_text, capsys)[0]
+    assert names["opset"].version == settings.opset
+    found = {one.name: one.type.tensor_type.elem_type for one in model_of(names["nodes"], inputs).graph.output}
+    assert found == {"y": fmt.onnx_enum, "back": FLOAT32.onnx_enum if scale is FLOAT8_E8M0FNU else scale.onnx_enum}
+
+
+@pytest.mark.parametrize("fmt", [FLOAT4_E2M1FN, UINT8], **BY_NAME)
+def test_the_scale_of_a_block_of_zeros(fmt: Format, capsys: Capture) -> None:
+    """OCP MX: the exponent is the smallest one, 2**-127, code 00."""
+    settings = Settings(fmt, "block", -1, 4, FLOAT8_E8M0FNU)
+    names, _ = check_copied(settings, capsys, Quantize(origin="typed", x="0 0 0 0; 1 2 3 4"))
+    assert lp.cast(names["scale"], "float64")[0, 0] == 2.0**-127
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_what_is_copied_of_a_sampled_tensor(distribution: str, capsys: Capture) -> None:
+    state = Quantize(origin="sampled", distribution=distribution, rows=20, columns=30, seed=5, spread=0.3)
+    check_copied(Settings(FLOAT4_E2M1FN), capsys, state, sampled(distribution, 20, 30, 5, 0.3))
+
+
+@pytest.mark.parametrize("text", ["0.1", "1 2; 3 1/3", "nan inf -inf -0 1e-45 3.4e38"])
+@pytest.mark.parametrize(
+    "settings", [Settings(FLOAT4_E2M1FN), Settings(UINT8, asymmetric=True), Settings(INT4, "axis", 0)]
+)
+def test_what_is_copied_of_a_typed_tensor(text: str, settings: Settings, capsys: Capture) -> None:
+    check_copied(settings, capsys, Quantize(origin="typed", x=text))
+
+
+@pytest.mark.parametrize(
+    "kind", ["npy", "safetensors", *("float4_e2m1fn", "float6_e3m2fn", "float8_e4m3fn", "bfloat16")]
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64, np.int8])
+def test_copied_of_a_file(
+    dtype: Any, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """As NumPy, safetensors, or `convert` wrote it."""
+    monkeypatch.chdir(tmp_path)
+    values, name = np.arange(-6, 6).reshape(3, 4).astype(dtype), "file.npy" if kind == "npy" else "file.safetensors"
+    np.save("file.npy", values)
+    if kind != "npy":
+        pytest.importorskip("safetensors.numpy").save_file({"it's": values, "b": values}, "file.safetensors")
+        if kind != "safetensors":
+            if dtype is np.int8:
+                return  # no floats to convert
+            Path("file.safetensors").rename("source.safetensors")
+            lp.convert("source.safetensors", "file.safetensors", to=kind)
+    tensor = from_file(name, Path(name).read_bytes(), "" if kind == "npy" else "it's")
+    assert tensor.stored is lp.as_format(np.dtype(dtype) if kind in ("npy", "safetensors") else kind)
+    check_copied(Settings(INT4, "axis", 1), capsys, Quantize(origin="file"), tensor)
 
 
 @pytest.mark.parametrize("rule", SCALE_RULES)
 @pytest.mark.parametrize("name", [*(fmt.name for fmt in MX_FORMATS), "binary6p3se", E4M3])
-def test_what_is_copied_of_mx(name: str, rule: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_copied_of_mx(name: str, rule: str, capsys: Capture) -> None:
     settings = Quantize(scheme="mx", fmt=name, block=7, scale_rule=rule).settings()
-    nodes = check_copied(settings, capsys)
+    _, nodes = check_copied(settings, capsys)
     assert nodes.startswith("import onnx") == (name != "int8" and "float" in name)
     if nodes.startswith("import onnx"):
         found, names = quantize(TENSOR.values, settings), dict[str, Any]()
@@ -261,26 +350,27 @@ def test_the_nodes_of_mx_give_the_type_that_is_shown() -> None:
 
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
-def test_what_is_copied_with_a_rounding(rounding: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_copied_with_a_rounding(rounding: str, capsys: Capture) -> None:
     options: dict[str, Any] = {"rounding": rounding, "rounding_seed": 5}
     linear = Settings(FLOAT8_E5M2, "block", **options)
     for settings in (mx_settings(INT8, 8, 0, **options), nvfp4_settings(axis=0, **options), linear):
-        nodes = check_copied(settings, capsys)
+        _, nodes = check_copied(settings, capsys)
         if rounding != "nearest_even":
             assert nodes.startswith("None: ")
     powers = Settings(INT4, "block", scale_format=FLOAT8_E8M0FNU, scale_rule="rceil", **options)
-    assert check_copied(powers, capsys).startswith("import onnx")  # integers have no other rounding
+    assert check_copied(powers, capsys)[1].startswith("import onnx")  # integers have no other rounding
 
 
-def test_a_tensor_with_nan_has_no_nodes_in_mx(capsys: pytest.CaptureFixture[str]) -> None:
-    state = Quantize(origin="typed", x="1 2 nan 4; 1 2 3 5")
-    python, nodes = snippets.of_quantization(state, typed(state.x), mx_settings(FLOAT4_E2M1FN, 2))
+def test_a_tensor_with_nan_has_no_nodes_in_mx(capsys: Capture) -> None:
+    names, nodes = check_copied(mx_settings(FLOAT4_E2M1FN, 2), capsys, Quantize(origin="typed", x="1 2 nan 4; 1 2 3 5"))
     assert nodes.startswith("None: NaN and Inf make their whole block NaN in MX")
-    names = dict[str, Any]()
-    exec(python, names)
-    found = quantize(typed(state.x).values, mx_settings(FLOAT4_E2M1FN, 2))
-    assert np.array_equal(names["back"], found.dequantized, equal_nan=True)
     assert np.isnan(names["back"][0, 2:]).all()
+
+
+@pytest.mark.parametrize("name", ["binary6p3se", E4M3, "float8_e4m3b11fnuz"])
+def test_what_is_copied_of_a_format_that_onnx_lacks(name: str, capsys: Capture) -> None:
+    _, nodes = check_copied(Settings(format_named(name), "block", -1, 16), capsys)
+    assert nodes == f"None: ONNX has no number for {name}."
 
 
 def test_the_format_of_a_scheme_is_carried_over() -> None:
@@ -289,3 +379,84 @@ def test_the_format_of_a_scheme_is_carried_over() -> None:
     assert mx.selection().format == "float6_e3m2fn"
     assert mx.with_selection(None, "uint4") == mx  # MX has no such elements
     assert mx.with_selection(None, "float8_e5m2").fmt == "float8_e5m2"
+
+
+# ---- the evidence: the rules of a setting, and a check that can fail
+
+
+def quantized(state: Quantize) -> Quantized:
+    tensor = typed(state.x) if state.origin == "typed" else sampled(state.distribution, 7, 40, 0, state.spread)
+    return quantize(tensor.values, state.settings())
+
+
+STATES = [state for state in states() if state.show in ("result", "block")]
+
+
+@pytest.mark.one_in(5)
+@pytest.mark.parametrize(
+    "state",
+    [*STATES[::4], *(one for one in STATES if one.rounding != "nearest_even")],
+    ids=lambda state: f"{state.fmt}-{state.scheme}-{state.per}",
+)
+def test_every_setting_agrees_with_the_oracle(state: Quantize) -> None:
+    found = quantized(state)
+    checked = view.check_tensor(found, FLOAT32)
+    assert [check.differ for one in checked for check in one.checks] == [0] * (1 if state.scheme == "linear" else 2)
+    assert checked[0].checks[0].tried == found.x.size
+    assert all(row.differ == 0 for row in view.of_setting(found))
+
+
+@pytest.mark.parametrize("scheme", ["linear", "mx", "nvfp4"])
+def test_a_check_sees_wrong_codes(scheme: str) -> None:
+    found = quantized(Quantize(scheme=scheme, fmt="float4_e2m1fn"))
+    codes = found.codes.copy()
+    codes[0, 3] ^= 1
+    codes[6, 39] ^= 1
+    wrong = replace(found, codes=codes)
+    assert view.check_tensor(wrong, FLOAT32)[0].checks[0].differ == 2
+
+
+@pytest.mark.one_in(5)
+@pytest.mark.parametrize("scheme", ["linear", "mx", "nvfp4"])
+@pytest.mark.parametrize(("shape", "axis"), [((256, 256), 0), ((65536,), -1), ((3, 5, 1000), 1)])
+def test_large_tensors_are_checked_in_part(
+    scheme: str, shape: tuple[int, ...], axis: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exact arithmetic, which takes the time of a check, is given no more elements than are compared."""
+    given = []
+
+    def counted(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(x: Any, *others: Any, **options: Any) -> Any:
+            given.append(np.size(x))
+            return function(x, *others, **options)
+
+        return call
+
+    for name in ("quantize", "mx_blocks", "nvfp4_blocks"):
+        monkeypatch.setattr(reference, name, counted(getattr(reference, name)))
+    x = np.random.default_rng(0).standard_normal(shape, np.float32)
+    found = quantize(x, Quantize(scheme=scheme, fmt="float4_e2m1fn", axis=axis).settings())
+    checked = view.check_tensor(found, FLOAT32)
+    assert [check.differ for one in checked for check in one.checks] == [0] * len(checked)
+    assert 4000 < checked[0].checks[0].tried <= 4096
+    assert checked[0].checks[0].tried == 4096 or len(shape) > 1  # whole rows of blocks
+    assert sum(given) == checked[0].checks[0].tried
+    chance = quantize(x, Quantize(scheme=scheme, fmt="float4_e2m1fn", axis=axis, rounding="stochastic_a").settings())
+    assert "random numbers" in view.check_tensor(chance, FLOAT32)[0].problem
+    assert sum(given) == checked[0].checks[0].tried
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ({"fmt": "int8", "per": "tensor"}, {"quantize even", "quantize clamp", "dequantize codes"}),
+        ({"fmt": "float8_e4m3fn", "per": "axis"}, {"quantize float8 saturate", "quantize axis"}),
+        ({"fmt": "float8_e4m3fn", "saturate": False, "scale": "float16"}, {"quantize float8", "quantize precision"}),
+        ({"fmt": "float4_e2m1fn", "scheme": "mx", "scale_rule": "rceil"}, {"scale rceil", "round small nearest_even"}),
+    ],
+)
+def test_the_rules_of_a_setting(query: dict[str, object], rows: set[str]) -> None:
+    found = view.of_setting(quantized(replace(Quantize(), **query)))
+    kept = kept_results().counts
+    counts = {(row.tried, row.differ) for row in found}
+    assert {(kept[name]["lowprec"].tried, kept[name]["lowprec"].differ) for name in rows} <= counts

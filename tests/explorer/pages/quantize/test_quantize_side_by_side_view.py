@@ -134,7 +134,6 @@ def test_a_link_holds_one_to_four() -> None:
 
 
 def sqnr(x: Any, back: Any) -> float:
-    """Return the ratio in fractions."""
     given = [Fraction(float(one)) for one in np.ravel(x)]
     lost = [one - Fraction(float(other)) for one, other in zip(given, np.ravel(back), strict=True)]
     signal, noise = (sum(one * one for one in numbers) for numbers in (given, lost))

@@ -38,7 +38,6 @@ def test_targets_and_scales_are_those_of_the_schema():
 
 
 def rounded(number, fmt):
-    """Return a fraction rounded once to a format."""
     return reference.decode(reference.encode(number, fmt), fmt)
 
 

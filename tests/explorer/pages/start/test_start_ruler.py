@@ -1,4 +1,4 @@
-"""The ruler of Start: the values and codes of its formats, and what each number becomes, against the oracle."""
+"""The ruler of Start and the lesson of classroom mode: their values, codes and numbers against the oracle."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
+from lowprec.explorer.pages.start import classroom_picture
+from lowprec.explorer.pages.start.classroom_view import NAN, SATURATE, steps
 from lowprec.explorer.pages.start.picture import drag, drawing
 from lowprec.explorer.pages.start.view import FORMATS, NUMBERS, place_of, ruler
 
@@ -69,3 +71,32 @@ def test_the_drawing_shows_the_number_and_a_table_of_all_others(fmt: str, narrow
     here = [one for one in root.iter() if "here" in (one.get("class") or "").split() and one.get("data-first")]
     assert all(int(one.get("data-first", "")) <= place <= int(one.get("data-last", "")) for one in here)
     assert sum("lit" in (one.get("class") or "") for one in here) >= 2  # a box of less than a pixel is not drawn
+
+
+E4M3, E5M2 = "float8_e4m3fn", "float8_e5m2"
+
+
+def test_the_steps_say_what_the_oracle_computes() -> None:
+    lesson = steps()
+    assert len(lesson) == 5
+    assert lesson[NAN - 1].sentence.endswith("its code is NaN.")
+    assert "saturate" in lesson[SATURATE - 1].sentence
+    for step in lesson[:4]:
+        assert (step.lower.text, step.lower.distance, step.lower.code) == ("448", str(465 - 448), "0x7E")
+        assert (step.upper.text, step.upper.distance, step.upper.code) == ("480", str(480 - 465), "0x7F")
+        assert step.midpoint == Fraction(448 + 480, 2)
+    assert reference.encode(448, E4M3) == 0x7E
+    assert reference.decode(0x7F, E4M3).special == "nan"
+    assert [reference.encode(465, E4M3, saturate=saturate) for saturate in (True, False)] == [0x7E, 0x7F]
+    last = lesson[-1]
+    assert [str(reference.decode(code, E5M2)) for code in (0x5F, 0x60)] == [last.lower.text, last.upper.text]
+    assert reference.encode(465, E5M2) == 0x5F
+    assert last.sentence.endswith("465 becomes 448.")
+
+
+def test_a_step_draws_no_more_than_it_says() -> None:
+    drawn = [str(classroom_picture.drawing(step)) for step in steps()]
+    assert [">NaN<" in svg for svg in drawn] == [False, False, True, True, False]
+    assert [">17<" in svg for svg in drawn] == [False, True, False, False, True]
+    assert [">saturate<" in svg for svg in drawn] == [False, False, False, True, False]
+    assert [">0x7F<" in svg for svg in drawn] == [False, False, True, True, False]
