@@ -446,7 +446,8 @@ def arguments(mode: str, by: bool, each: bool, index: str) -> tuple[str, str, st
     if mode == "uniform":
         return "one_scale", "one_reciprocal" if by else "", "one_zero", False
     if mode == "elementwise":
-        return f"scale[{index}]", f"lp_reciprocal(scale[{index}])" if by else "", f"zero[{index}]" if each else "0", each
+        scale = f"scale[{index}]"
+        return scale, f"lp_reciprocal({scale})" if by else "", f"zero[{index}]" if each else "0", each
     return "run_scale[i]", "lp_reciprocal(run_scale[i])" if by else "", "run_zero[i]", True
 
 
