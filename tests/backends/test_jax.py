@@ -36,6 +36,14 @@ def test_results_are_handed_over_without_a_copy(monkeypatch: pytest.MonkeyPatch)
     assert seen == [(x.unsafe_buffer_pointer(), y.unsafe_buffer_pointer())]
 
 
+def test_subnormals_are_kept_where_xla_flushes_them() -> None:
+    tiny = np.ldexp(np.random.default_rng(0).normal(size=500), -140).astype(np.float32)
+    for name in ("bfloat16", "float8_e8m0fnu", "bool", "float32"):
+        expected = _bits(lp.cast(tiny, name))
+        assert _bits(lp.cast(jnp.asarray(tiny), name)) == expected
+        assert _bits(jax.jit(lambda x, name=name: lp.cast(x, name))(tiny)) == expected
+
+
 @pytest.mark.parametrize("name", ["float64", "int64", "uint64"])
 def test_64_bit_types_must_be_switched_on(name: str) -> None:
     x = jnp.asarray(X)
