@@ -10,7 +10,7 @@ cdef extern from * nogil:
     #endif
     /* Loops of vectors prefetch with every 64 elements, which fill cache lines, what is PREFETCH_DISTANCE after them.
        Where there is nothing so far on, as in the cache, they prefetch these elements themselves, which costs less than
-       a branch; but `stores` are loops that a core's loads and stores bound. */
+       a branch, or have another text for that; `stores` are loops without one that a core's loads and stores bound. */
     static inline void lp_prefetch_group(
         int stores, const void *s, ptrdiff_t s_ahead, int s_size, const void *d, ptrdiff_t d_ahead, int d_size
     ) {

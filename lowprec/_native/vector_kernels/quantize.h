@@ -5,7 +5,7 @@
 #include "scalar_kernels.h"
 #include "vector_kernels/cast.h"
 
-enum { LP_PREPARED = 1024 }; /* elements whose runs are prepared at once */
+enum { LP_PREPARED = 4096 }; /* elements whose runs are prepared at once */
 enum { LP_SCALE_DIVIDED_RUNS = LP_SCALE_MODES }; /* runs whose scales are divided by: nothing is prepared */
 
 #if LP_VECTORS
