@@ -52,6 +52,7 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) {
 
 #define words_add(a, b) _mm256_add_epi16(a, b)
 #define words_add_saturating(a, b) _mm256_adds_epi16(a, b)
+#define words_add_unsigned_saturating(a, b) _mm256_adds_epu16(a, b)
 #define words_subtract(a, b) _mm256_sub_epi16(a, b)
 #define words_min(a, b) _mm256_min_epu16(a, b)
 #define words_max(a, b) _mm256_max_epu16(a, b)
@@ -62,6 +63,7 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) {
 #define words_shift_right(a, k) _mm256_srli_epi16(a, k)
 #define words_shift_right_signed(a, k) _mm256_srai_epi16(a, k)
 #define words_greater_signed(a, b) _mm256_cmpgt_epi16(a, b)
+#define words_where_greater_signed(a, b, x, y) words_select(words_greater_signed(a, b), x, y)
 #define words_at_most(a, b) _mm256_cmpeq_epi16(_mm256_min_epu16(a, b), a)
 #define words_select(m, a, b) _mm256_blendv_epi8(b, a, m)
 #define words_where(m, a) _mm256_and_si256(m, a) /* m ? a : 0 */
@@ -71,6 +73,7 @@ LP_VECTOR int words_any(lp_word_mask mask) { return !_mm256_testz_si256(mask, ma
 /* x << amount, for amounts up to 7; those below 0 leave no bit that counts in the upper 7 of a code. There is no such
    instruction: a product with a power of two, of which the upper byte of an amount, not below 128, selects 0. */
 #define LP_SHIFT_FLAG 0x8000u
+#define LP_ADDS_TO_ROUND 1 /* an addition of float32 rounds to 8 bits in less time than words are shifted */
 LP_VECTOR lp_words words_shift_left_each(lp_words x, lp_words amount) {
     const __m256i powers = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, (char)128, 0, 0, 0, 0, 0, 0, 0, 0));

@@ -56,6 +56,7 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) {
 
 #define words_add(a, b) _mm512_add_epi16(a, b)
 #define words_add_saturating(a, b) _mm512_adds_epi16(a, b)
+#define words_add_unsigned_saturating(a, b) _mm512_adds_epu16(a, b)
 #define words_subtract(a, b) _mm512_sub_epi16(a, b)
 #define words_min(a, b) _mm512_min_epu16(a, b)
 #define words_max(a, b) _mm512_max_epu16(a, b)
@@ -66,6 +67,7 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) {
 #define words_shift_right(a, k) _mm512_srli_epi16(a, k)
 #define words_shift_right_signed(a, k) _mm512_srai_epi16(a, k)
 #define words_greater_signed(a, b) _mm512_cmpgt_epi16_mask(a, b)
+#define words_where_greater_signed(a, b, x, y) _mm512_mask_blend_epi16(_mm512_cmple_epi16_mask(a, b), x, y)
 #define words_at_most(a, b) _mm512_cmple_epu16_mask(a, b)
 #define words_where(m, a) _mm512_maskz_mov_epi16(m, a)
 #define words_are_negative(x) _mm512_movepi16_mask(x)
@@ -73,6 +75,7 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) {
 #define words_any(mask) ((mask) != 0)
 #define words_select(m, a, b) _mm512_mask_blend_epi16(m, b, a)
 #define LP_SHIFT_FLAG 0u
+#define LP_ADDS_TO_ROUND 0
 #define words_shift_left_each(x, amount) _mm512_sllv_epi16(x, amount) /* below 0: 0 */
 
 /* ---- integers and float32 ---------------------------------------------------------------------------------------- */

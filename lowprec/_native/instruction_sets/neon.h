@@ -52,6 +52,7 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) { return vld1q_u8(value
 
 #define words_add(a, b) vaddq_u16(a, b)
 #define words_add_saturating(a, b) ((uint16x8_t)vqaddq_s16(LP_SIGNED_WORDS(a), LP_SIGNED_WORDS(b)))
+#define words_add_unsigned_saturating(a, b) vqaddq_u16(a, b)
 #define words_subtract(a, b) vsubq_u16(a, b)
 #define words_min(a, b) vminq_u16(a, b)
 #define words_max(a, b) vmaxq_u16(a, b)
@@ -62,6 +63,7 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) { return vld1q_u8(value
 #define words_shift_right(a, k) ((a) >> (uint16_t)(k))
 #define words_shift_right_signed(a, k) ((uint16x8_t)vshrq_n_s16(LP_SIGNED_WORDS(a), k))
 #define words_greater_signed(a, b) vcgtq_s16(LP_SIGNED_WORDS(a), LP_SIGNED_WORDS(b))
+#define words_where_greater_signed(a, b, x, y) words_select(words_greater_signed(a, b), x, y)
 #define words_at_most(a, b) vcleq_u16(a, b)
 #define words_select(m, a, b) vbslq_u16(m, a, b)
 #define words_where(m, a) vandq_u16(m, a)
@@ -69,6 +71,7 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) { return vld1q_u8(value
 #define words_have(x, bit) vtstq_u16(x, bit)
 LP_VECTOR int words_any(lp_word_mask mask) { return vmaxvq_u16(mask) != 0; }
 #define LP_SHIFT_FLAG 0u
+#define LP_ADDS_TO_ROUND 0
 #define words_shift_left_each(x, amount) vshlq_u16(x, LP_SIGNED_WORDS(amount)) /* below 0: to the right */
 
 /* ---- integers and float32 ---------------------------------------------------------------------------------------- */

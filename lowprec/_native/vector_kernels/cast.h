@@ -244,11 +244,69 @@ LP_VECTOR lp_halves_group lp_read_halves(int plain, const uint16_t *s, const lp_
 /* A word is the upper half of a float32, s eeeeeeee mmmmmmm, its last bit set if the lower half is not 0 (sticky): all
    that rounding to 5 mantissa bits or fewer depends on. The code comes out in the upper byte of its word. */
 typedef struct {
-    lp_words clamp, start, hidden_bit, shift_range, shift, nan_above, nan_code, sign_offset, sign_limit, sign_bit;
+    lp_words clamp, start, hidden_bit, to_limit, shift, nan_above, nan_code, sign_offset, sign_limit, sign_bit;
     lp_bytes mask, extended; /* of integers: their field, and its sign bit where that is extended */
     int fits;  /* whether words are enough for this format; the other loop encodes every one */
     int plain; /* whether every code has the sign of its value, in the first bit of a byte */
+    int adds;  /* whether lp_codes_by_adding handles this format, with what follows */
+    lp_floats largest, of_nan, smallest_normal, rounder;
+    lp_ints dropped_bits;
+    lp_bytes sign, magnitude, never_signed;
 } lp_writer;
+
+/* NaN is read as the number that has its code: the largest one, or one beyond. Formats without -0 have NaN there, and
+   neither has a sign. */
+LP_VECTOR void lp_prepare_adding(lp_writer *w, const params_t *p) {
+    w->adds = 0;
+    if (!LP_ADDS_TO_ROUND) return;
+    const u32 of_nan = (u32)p->smallest_normal + ((p->nan_code << p->dropped_bits) - LP_HIDDEN_BIT);
+    const u32 beyond = (u32)p->clamp + (1u << p->dropped_bits);
+    const int overflows = (u32)p->nan_above < LP_INF - 1; /* to the code of NaN */
+    const int has_negative_zero = p->sign_offset == 0;
+    w->adds = (u32)p->nan_above != LP_INF - 1
+        && (overflows ? of_nan == beyond : of_nan >= (u32)p->clamp && of_nan < LP_INF)
+        && (has_negative_zero ? (u32)p->sign_limit == 0xffffffffu : p->nan_code == 0x80 && p->sign_bit == 0x80)
+        && (of_nan >> 23) + p->dropped_bits < 255; /* the exponent of the number that rounds it */
+    w->largest = floats_all(lp_float(overflows ? of_nan : (u32)p->clamp));
+    w->of_nan = floats_all(lp_float(of_nan));
+    w->smallest_normal = floats_all(lp_float((u32)p->smallest_normal));
+    w->rounder = floats_all(lp_float((127u << 23) + p->rounder_offset));
+    w->dropped_bits = ints_all(p->dropped_bits);
+    w->sign = bytes_all(p->sign_bit);
+    w->magnitude = bytes_all(has_negative_zero ? 0 : 0x7f);
+    w->never_signed = bytes_all(has_negative_zero);
+}
+
+LP_VECTOR lp_float_group lp_magnitudes(lp_float_group x) {
+    for (int j = 0; j < 4; j++) x.v[j] = floats_of_bits(bits_and(bits_of_floats(x.v[j]), ints_all(~LP_SIGN)));
+    return x;
+}
+
+/* Bytes with the signs of floats, as codes are packed. */
+LP_VECTOR lp_bytes lp_packed_signs(lp_float_group x) {
+    const lp_words a = words_packed(bits_of_floats(x.v[0]), bits_of_floats(x.v[1]));
+    return bytes_packed(a, words_packed(bits_of_floats(x.v[2]), bits_of_floats(x.v[3])));
+}
+
+/* Codes of magnitudes, as lp_encode8 makes them: the exponent times a constant is the number that rounds when added.
+   A minimum with NaN is the second operand; `finite`: none is NaN. */
+LP_VECTOR lp_bytes lp_codes_by_adding(lp_float_group x, lp_bytes signs, const lp_writer *w, int plain, int finite) {
+    lp_ints code[4];
+    for (int j = 0; j < 4; j++) {
+        const lp_floats limited = floats_min(w->largest, x.v[j]), v = finite ? limited : floats_min(limited, w->of_nan);
+        const lp_ints exponent = bits_and(bits_of_floats(floats_max(v, w->smallest_normal)), ints_all(LP_INF));
+        const lp_ints sum = bits_of_floats(floats_multiply_add(floats_of_bits(exponent), w->rounder, v));
+        code[j] = bits_and(ints_add(sum, ints_shift_right_by(sum, w->dropped_bits)), ints_all(0xff));
+    }
+    const lp_bytes codes = bytes_packed_unsigned(words_packed(code[0], code[1]), words_packed(code[2], code[3]));
+    lp_bytes sign = bits_and(signs, bytes_all(0x80));
+    if (!plain) {
+        const lp_bytes none = bytes_all(0);
+        sign = bytes_select(bytes_equal(sign, none), none, w->sign);
+        sign = bytes_select(bytes_equal(bits_and(codes, w->magnitude), w->never_signed), none, sign);
+    }
+    return bytes_packed_in_order(bits_xor(codes, sign));
+}
 
 LP_VECTOR lp_writer lp_writer_of_float8(const params_t *p) {
     const u32 mantissa_bits = 23 - p->dropped_bits, left = mantissa_bits + 2, top = 0x7fff;
@@ -261,18 +319,19 @@ LP_VECTOR lp_writer lp_writer_of_float8(const params_t *p) {
     w.clamp = words_all(clamp >> 16);
     w.start = words_all(lowest - (1 << 7));
     w.hidden_bit = words_all(same_range ? 0 : 1 << 7);
-    w.shift_range = words_all(same_range ? 0 : 0xff);
-    w.shift = words_all((same_range ? left : left - 1) | LP_SHIFT_FLAG);
+    w.to_limit = words_all(same_range ? 0xffff : 0xffff - 0xff - (lowest - (1 << 7)));
+    w.shift = words_all(left - (0xffff >> 7) + LP_SHIFT_FLAG);
     w.nan_above = words_all(nan_above >> 16);
     w.nan_code = words_all(p->nan_code << 8);
     w.sign_offset = words_all((1 << 15) + first);
     w.sign_limit = words_all((last < top ? last : top) - first);
     w.sign_bit = words_all(p->sign_bit << 8);
-    w.plain = p->sign_offset == 0 && sign_limit == 0xffffffffu && p->sign_bit == 1 << 7;
     w.fits = mantissa_bits <= 5 && p->sign_bit <= 1 << 7
         && (same_range || (lowest >> 7 > left && lowest >> 7 <= 128)) /* amounts of shifts: one sign, then one byte */
         && (clamp & 0xffff) == 0 && ((((clamp >> 16) - lowest + (1 << 7)) << left) >> 9) < 1 << 7
         && (tiny & 0x1ffff) <= 1 && ((nan_above & 0x1ffff) == 0 || (nan_above & 0x1ffff) == 0x1ffff);
+    lp_prepare_adding(&w, p);
+    w.plain = p->sign_offset == 0 && sign_limit == 0xffffffffu && p->sign_bit == 1 << 7 && w.adds == LP_ADDS_TO_ROUND;
     return w;
 }
 
@@ -283,7 +342,8 @@ LP_VECTOR lp_writer lp_writer_of_float8(const params_t *p) {
 LP_VECTOR lp_words lp_fixed_words(lp_words a, const lp_writer *w) {
     const lp_words c = words_min(a, w->clamp), y = words_subtract(c, w->start);
     const lp_words small = bits_or(bits_and(c, words_all((1 << 7) - 1)), w->hidden_bit);
-    const lp_words shift = words_add(words_shift_right_signed(words_min_signed(y, w->shift_range), 7), w->shift);
+    const lp_words exponent = words_shift_right(words_add_unsigned_saturating(c, w->to_limit), 7);
+    const lp_words shift = words_add(exponent, w->shift);
     return words_shift_left_each(words_max_signed(y, small), shift);
 }
 
@@ -292,7 +352,7 @@ LP_VECTOR lp_words lp_fixed_words(lp_words a, const lp_writer *w) {
 LP_VECTOR lp_words lp_code_words(lp_words a, lp_words h, const lp_writer *w, int plain) {
     const lp_words m = lp_fixed_words(a, w);
     const lp_words half = bits_or(bits_and(words_shift_right(m, 9), words_all(1)), words_all((1 << 8) - 2));
-    const lp_words t = words_select(words_greater_signed(a, w->nan_above), w->nan_code, words_average(m, half));
+    const lp_words t = words_where_greater_signed(a, w->nan_above, w->nan_code, words_average(m, half));
     const lp_words sign = bits_and(h, words_all(1u << 15));
     if (plain) return bits_xor(t, sign); /* NaN may be -0 or 0 of the other sign */
     const lp_word_mask negative = words_at_most(words_subtract(bits_or(a, sign), w->sign_offset), w->sign_limit);
@@ -308,6 +368,8 @@ LP_VECTOR lp_words lp_sticky_words(lp_ints p, lp_ints q) {
 
 LP_VECTOR lp_bytes lp_float8_codes(lp_float_group x, const lp_writer *w, int plain) {
     lp_words code[2];
+    if (LP_ADDS_TO_ROUND && (plain || w->adds))
+        return lp_codes_by_adding(lp_magnitudes(x), lp_packed_signs(x), w, plain, 0);
     for (int j = 0; j < 2; j++) {
         const lp_ints p = bits_of_floats(x.v[2 * j]), q = bits_of_floats(x.v[2 * j + 1]);
         const lp_words h = words_of_upper_halves(p, q);

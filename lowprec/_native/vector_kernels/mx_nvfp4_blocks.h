@@ -38,13 +38,16 @@ LP_VECTOR lp_block_writer lp_block_writer_of(const block_params_t *p, int intege
     const u32 added = lp_word_increment(first, p->keep), odd = lp_word_increment(first + p->odd_increment, p->keep);
     const u32 negative = lp_word_increment(other, p->keep);
     const u32 both = lp_word_increment(other + p->odd_increment, p->keep);
+    const u32 exponent = ((u32)p->smallest_normal >> 23) + p->keep; /* of the number that rounds subnormals when added */
     lp_block_writer b;
     params_t t;
     memset(&t, 0, sizeof t);
     t.clamp = p->most;
     t.smallest_normal = p->smallest_normal;
     t.dropped_bits = p->keep;
+    t.rounder_offset = (p->keep << 23) + ((0u - (exponent << (23 - p->keep))) & 0xff);
     t.nan_above = 0x7fffffff;
+    t.nan_code = ((u32)p->most - (u32)p->smallest_normal + LP_HIDDEN_BIT) >> p->keep; /* the largest */
     t.sign_bit = p->sign_mask;
     t.sign_limit = -1;
     b.words = lp_writer_of_float8(&t);
@@ -57,7 +60,8 @@ LP_VECTOR lp_block_writer lp_block_writer_of(const block_params_t *p, int intege
     b.negative_zero = bytes_all((u32)negative_zero);
     b.drops = negative_zero >= 0;
     b.integers = integers;
-    b.even = added == 0xff && odd == 0x100 && p->increment_change == 0 && p->odd_bit == p->keep;
+    b.even = added == 0xff && odd == 0x100 && p->increment_change == 0 && p->odd_bit == p->keep
+        && (integers || b.words.adds == LP_ADDS_TO_ROUND);
     b.fits = p->sign_mask != 0 && (integers ? b.even : b.words.fits)
         && (p->smallest_normal > (i32)LP_HIDDEN_BIT || integers) && (p->odd_increment == 0 || p->odd_bit == p->keep)
         && ((added | odd | negative | both) & LP_SIGN) == 0 && (added ^ odd ^ negative) == both;
@@ -173,16 +177,23 @@ LP_VECTOR lp_floats lp_block_quotient(int how, lp_floats x, const lp_block_facto
     return how == LP_BY_DIVISION ? floats_divide(x, by) : floats_multiply(x, by);
 }
 
+LP_VECTOR lp_bytes lp_without_negative_zero(lp_bytes codes, const lp_block_writer *b) {
+    return b->drops ? bytes_select(bytes_equal(codes, b->negative_zero), bytes_all(0), codes) : codes;
+}
+
 /* The codes of a group, of which the first element is the one with the number `at`. */
 LP_VECTOR lp_bytes lp_block_codes(
     int how, int block, int even, const float *x, int at, const lp_block_factors *f, const lp_block_writer *b
 ) {
     lp_ints q[4], v[4];
+    lp_float_group elements, quotients;
     lp_words code[2];
     for (int j = 0; j < 4; j++) {
         const lp_floats y = floats_load(x + at + LP_LANES * j);
         const int further = block < LP_WIDTH ? LP_LANES * j / block : 0;
         const lp_floats quotient = lp_block_quotient(how, y, f, at / (unsigned)block + further);
+        elements.v[j] = y;
+        quotients.v[j] = quotient;
         v[j] = bits_of_floats(y);
         q[j] = bits_of_floats(quotient);
         if (how == LP_TO_INTEGERS) q[j] = ints_rounded(floats_multiply(quotient, floats_all(64)));
@@ -191,6 +202,9 @@ LP_VECTOR lp_bytes lp_block_codes(
         const lp_bytes codes = bytes_packed(words_packed(q[0], q[1]), words_packed(q[2], q[3]));
         return bytes_packed_in_order(bytes_max_signed(codes, bytes_all((u32)-127)));
     }
+    if (LP_ADDS_TO_ROUND && even)
+        return lp_without_negative_zero(
+            lp_codes_by_adding(lp_magnitudes(quotients), lp_packed_signs(elements), &b->words, 0, 1), b);
     for (int j = 0; j < 2; j++) {
         const lp_words words = lp_sticky_words(q[2 * j], q[2 * j + 1]), a = bits_and(words, words_all(0x7fff));
         lp_words h = words, lowest = words_min(a, words_all(1));
@@ -201,8 +215,7 @@ LP_VECTOR lp_bytes lp_block_codes(
         }
         code[j] = lp_block_words(a, h, lowest, b, even);
     }
-    const lp_bytes codes = bytes_of_mixed_words(code[0], code[1]);
-    return b->drops ? bytes_select(bytes_equal(codes, b->negative_zero), bytes_all(0), codes) : codes;
+    return lp_without_negative_zero(bytes_of_mixed_words(code[0], code[1]), b);
 }
 
 LP_VECTOR void lp_write_block_codes(
@@ -273,9 +286,7 @@ static __attribute__((noinline)) void lp_write_random_block_codes(
         if (item == 2) lp_round_integers(8, 0, 16, &q, here, code, &r->rounding);
         else if (item == 1) lp_round_integers(8, 0, 8, &q, here, code, &r->rounding);
         else lp_round_integers(8, 0, 32, &q, here, code, &r->rounding);
-        const lp_bytes found = lp_bytes_of_codes(code);
-        const lp_byte_mask zeros = bytes_equal(found, b->negative_zero);
-        const lp_bytes codes = b->drops ? bytes_select(zeros, bytes_all(0), found) : found;
+        const lp_bytes codes = lp_without_negative_zero(lp_bytes_of_codes(code), b);
         if (pack) bytes_store_pairs(d + at / 2, codes);
         else bits_store(d + at, codes);
     }

@@ -307,13 +307,16 @@ LP_VECTOR lp_bytes lp_float8_quotients(
 ) {
     lp_words code[2];
     lp_ints q[4];
+    const lp_bytes signs = lp_packed_signs(x);
+    lp_float_group quotients = lp_magnitudes(x);
     if (lp_divides(mode)) return lp_float8_codes(lp_divide_floats(mode, 0, x, f, at), w, plain);
     for (int j = 0; j < 4; j++) {
         const lp_split y = lp_split_at(mode, f, at, j);
-        const lp_floats magnitude = floats_of_bits(bits_and(bits_of_floats(x.v[j]), ints_all(~LP_SIGN)));
-        const lp_floats v = floats_min(y.limit, magnitude);
-        q[j] = bits_of_floats(floats_multiply_add(v, y.high, floats_multiply(v, y.low)));
+        const lp_floats v = floats_min(y.limit, quotients.v[j]);
+        quotients.v[j] = floats_multiply_add(v, y.high, floats_multiply(v, y.low));
+        q[j] = bits_of_floats(quotients.v[j]);
     }
+    if (LP_ADDS_TO_ROUND && (plain || w->adds)) return lp_codes_by_adding(quotients, signs, w, plain, 0);
     for (int j = 0; j < 2; j++) {
         const lp_ints a = bits_of_floats(x.v[2 * j]), b = bits_of_floats(x.v[2 * j + 1]);
         code[j] = lp_code_words(lp_sticky_words(q[2 * j], q[2 * j + 1]), words_of_upper_halves(a, b), w, plain);
