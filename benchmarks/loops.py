@@ -1,7 +1,8 @@
 """The commands `rows` and `cycles`: what loops cost without their call, next to a copy of the same bytes (roof.c).
 
 `rows` calls loops of vectors at their addresses, on one thread, and prints nanoseconds an element as JSON, the least of
-many samples. `cycles` times each conversion with 16 Ki and with 64 Ki elements: the difference is the loop's time, and
+many samples; `--against` a built checkout also the median of the time as a multiple of its loop's, which runs in turn.
+`cycles` times each conversion with 16 Ki and with 64 Ki elements: the difference is the loop's time, and
 what is left of the shorter call is the rest: Python, the look-up of the call, operands. Cycles come from a chain of
 multiplications, each of which takes 3 cycles on an x86-64 processor, timed in the same rounds.
 """
@@ -11,8 +12,11 @@ from __future__ import annotations
 import argparse
 import ctypes
 import importlib
+import importlib.util
 import json
+import statistics
 import tempfile
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +34,9 @@ from lowprec.spec.operator_versions import cast_rules
 
 BLOCK_SHIFT = 5
 PAGE = 4096
+PAIRS = 25
+FEW = 20
+"""Rounds of one of a pair."""
 NEVER = -(1 << 48)
 """What remains after the elements of a loop that is not to prefetch, as in the cache."""
 CASTS = """
@@ -101,6 +108,7 @@ def _rows(n: int) -> list[tuple[Conversion, bool]]:
         rows += [(Conversion(*pair, granularity), False) for pair in INTEGERS]
         rows += [(Conversion(*pair[::-1], granularity), False) for pair in INTEGERS]
     rows += [(Conversion(*pair, "tensor"), False) for pair in FLOATS]
+    rows += [(Conversion(*pair, how), False) for how in ("block 32", "last axis") for pair in FLOATS[::2]]
     rows += [(Conversion(*pair, "last axis", zero_points=True), False) for pair in (INTEGERS[0], INTEGERS[0][::-1])]
     return [*rows, (Conversion("float4_e2m1fn", "bfloat16"), True)]
 
@@ -143,8 +151,17 @@ def _made(conversion: Conversion, unpacked: bool, n: int, columns: int) -> Row:
     return Row(name, ".".join(program.names), conversion.granularity, program.params, x, out, scale, zero, columns)
 
 
-def _time(row: Row, tier: Any, timer: Any, n: int) -> float:
-    """Return the nanoseconds of one call of the loop."""
+def _tier_of(checkout: Path, isa: str) -> Any:
+    """Return the compiled loops of another checkout, with those that are imported left as they are."""
+    name = f"lowprec._native.tier_{isa}"
+    loader = ExtensionFileLoader(name, str(checkout / "lowprec" / "_native" / f"tier_{isa}{EXTENSION_SUFFIXES[0]}"))
+    module = importlib.util.module_from_spec(ModuleSpec(name, loader, origin=loader.path))
+    loader.exec_module(module)
+    return module
+
+
+def _time(row: Row, tier: Any, timer: Any, n: int, rounds: int = 0) -> float:
+    """Return the nanoseconds of one call of the loop, the least of so many rounds."""
     scales, reciprocal = None, np.float32(1) / row.scale
     if row.granularity:
         address = tier.FUSED_SCALE_LOOPS[row.chain][MODES[row.granularity]]
@@ -154,7 +171,7 @@ def _time(row: Row, tier: Any, timer: Any, n: int) -> float:
         )
     else:
         address = tier.FUSED_LOOPS.get(row.chain) or tier.LOOPS[row.chain]
-    how = (0, 1, 10) if n > 1 << 20 else (NEVER, 20, 1500)
+    how = (0, 1, rounds or 10) if n > 1 << 20 else (NEVER, 20, rounds or 1500)
     pointers = (ctypes.c_void_p(address), *(ctypes.c_void_p(one.ctypes.data) for one in (row.x, row.out)))
     more = ctypes.byref(scales) if scales else None, ctypes.create_string_buffer(row.params)
     return float(timer.least(*pointers, ctypes.c_ssize_t(n), *more, *map(ctypes.c_ssize_t, how)))
@@ -219,8 +236,10 @@ def print_cycles(roof: Roof, folder: str, only: str) -> None:
             print(f"| {row.name} | {before:.2f} | {loop:.3f} | {copy:.3f} |", flush=True)
 
 
-def rows_of(roof: Roof, folder: str, tier: Any, n: int, only: str, columns: int) -> dict[str, dict[str, float]]:
-    """Return nanoseconds an element of a copy and of each loop of vectors."""
+def rows_of(
+    roof: Roof, folder: str, tier: Any, other: Any, n: int, only: str, columns: int
+) -> dict[str, dict[str, float]]:
+    """Return nanoseconds an element of a copy and of each loop of vectors, and its time by that of the other tier."""
     source = Path(folder, "timer.c")
     source.write_text(TIMER, encoding="utf-8")
     timer = compiled(source, Path(folder, "timer.so"), ["-O2"])
@@ -234,6 +253,9 @@ def rows_of(roof: Roof, folder: str, tier: Any, n: int, only: str, columns: int)
             copied = min(copy.time(repeats, warm=True) for _ in range(10 if repeats == 1 else 500)) * 1e9
             both = {"copy": copied, "loop": _time(row, tier, timer, n)}
             found[row.name] = {name: float(f"{nanoseconds / n:.4g}") for name, nanoseconds in both.items()}
+            if other:
+                pairs = [[_time(row, one, timer, n, FEW) for one in (tier, other)] for _ in range(PAIRS)]
+                found[row.name]["of the other"] = round(statistics.median(ours / its for ours, its in pairs), 3)
     return found
 
 
@@ -245,6 +267,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--isa", help="base, v3, v4 or v4_vbmi (default: the best here)")
     parser.add_argument("--only", default="", metavar="TEXT", help="those whose names contain the text")
     parser.add_argument("--columns", type=int, default=COLUMNS, help=f"of the last axis, a multiple of 64 ({COLUMNS})")
+    parser.add_argument("--against", type=Path, metavar="FOLDER", help="of rows: a built checkout, for base, v3 or v4")
     parser.add_argument("--json", type=Path, help="the file for the rows; printed without")
     options = parser.parse_args(arguments)
     isa = options.isa or _kernels.available_isas()[-1]
@@ -255,7 +278,9 @@ def main(arguments: list[str]) -> None:
             print_cycles(roof, folder, options.only)
             return
         tier = importlib.import_module(f"lowprec._native.tier_{isa}")
-        text = json.dumps(rows_of(roof, folder, tier, options.elements, options.only, options.columns), indent=1)
+        other = options.against and _tier_of(options.against, isa)
+        rows = rows_of(roof, folder, tier, other, options.elements, options.only, options.columns)
+        text = json.dumps(rows, indent=1)
     if options.json:
         options.json.write_text(text + "\n", encoding="utf-8")
     else:
