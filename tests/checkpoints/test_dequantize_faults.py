@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,16 +91,8 @@ def rows_of_inputs(**config: Any) -> tuple[Tensors, Any]:
     return tensors, {"bits": 4, "group_size": 32, **config}
 
 
-def awq() -> tuple[Tensors, Any]:
-    return rows_of_inputs(quant_method="awq")
-
-
-def gptq() -> tuple[Tensors, Any]:
-    return rows_of_inputs(quant_method="gptq", desc_act=False)
-
-
-def auto_round() -> tuple[Tensors, Any]:
-    return rows_of_inputs(quant_method="auto-round", packing_format="auto_round:auto_gptq", extra_config={})
+awq, gptq = partial(rows_of_inputs, quant_method="awq"), partial(rows_of_inputs, quant_method="gptq", desc_act=False)
+auto_round = partial(rows_of_inputs, quant_method="auto-round", packing_format="auto_round:auto_gptq", extra_config={})
 
 
 def write(tensors: Tensors, config: Any, **others: Array) -> Path:
@@ -277,10 +270,7 @@ def test_groups_that_do_not_end_with_a_row() -> None:
 @pytest.mark.parametrize("groups", [None, {"W4A16": ["Linear"]}])
 def test_bits_that_the_shapes_leave_open(groups: Any) -> None:
     """One word holds 8 codes of 2, 3 or 4 bits."""
-    tensors = {
-        "weight_packed": of((6, 1), np.int32),
-        "weight_shape": np.array([6, 8]),
-        "weight_scale": of((6, 1), BF16),
-    }
+    shape, scales = np.array([6, 8]), of((6, 1), BF16)
+    tensors = {"weight_packed": of((6, 1), np.int32), "weight_shape": shape, "weight_scale": scales}
     write(tensors, {**pack()[1], "config_groups": groups})
     convert_fails(r"fits codes of \[2, 3, 4\] bits: config\.json must say num_bits", "in", "out", to="bfloat16")

@@ -126,22 +126,16 @@ METHODS = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Return a list that grows by one whenever an archive's directory is read."""
-    found: list[object] = []
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_worker_reads_the_directory_once(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[tuple[Any, ...]] = []
 
     class Counted(zipfile.ZipFile):
         def __init__(self, *arguments: Any, **options: Any) -> None:
-            found.append(arguments)
+            opened.append(arguments)
             super().__init__(*arguments, **options)
 
     monkeypatch.setattr(zipfile, "ZipFile", Counted)
-    return found
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_a_worker_reads_the_directory_once(threads: int, opened: list[object]) -> None:
     arrays = {f"t{index}": np.full(3, index, np.float32) for index in range(60)}
     np.savez("x.npz", **arrays)
     opened.clear()
