@@ -51,8 +51,6 @@ SAFETENSORS: dict[str, tuple[Callable[[Path], object], str]] = {
     "empty": (lambda path: path.write_bytes(b""), "too few for a header"),
     "seven": (lambda path: path.write_bytes(bytes(7)), "too few for a header"),
 }  # fmt: skip
-
-
 READERS: tuple[Callable[[Path], object], ...] = (inspect, check, checkpoints.open)
 
 
@@ -231,8 +229,7 @@ def _zip(**options: Any) -> Callable[[Path], None]:
         np.savez(path, w=values((4, 4)))
         content = bytearray(path.read_bytes())
         at = content.rindex(b"PK\x01\x02")
-        for name, (offset, form, value) in options.items():
-            assert name
+        for offset, form, value in options.values():
             struct.pack_into(form, content, at + offset, value)
         path.write_bytes(content)
 

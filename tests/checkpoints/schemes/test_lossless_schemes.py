@@ -47,7 +47,6 @@ MXFP4 = Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E8M0FNU, Grid(1, 32))
 FP8 = {float(np.float32(code)) for code in np.arange(256, dtype=np.uint8).view(F8) if not np.isnan(code)}
 """Every value of float8_e4m3fn, as ml_dtypes has them."""
 
-
 BLOCKS = Grid(128, 128)
 
 
