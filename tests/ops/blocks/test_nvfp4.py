@@ -77,7 +77,7 @@ def test_others_treat_zero_blocks_otherwise() -> None:
     assert codes == {None: 0, "torchao": 0x08, "modelopt": 0x38, "transformer_engine": 0}  # 0, 2**-6, 1, 0
 
 
-@pytest.mark.parametrize("rule", [None, "torchao", "modelopt", "transformer_engine"])
+@pytest.mark.parametrize("rule", RULES)
 def test_the_global_scale_does_not_depend_on_the_floating_point_mode(rule: str | None, odd_mode: None) -> None:
     for n in range(1, 60):  # of a quotient that is not exact two of the four modes round another way
         largest = np.float32(1 + n / 64)

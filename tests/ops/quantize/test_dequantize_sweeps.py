@@ -27,7 +27,7 @@ BY_NAME = {"ids": lambda fmt: fmt.name}
 OUTPUTS = PRECISIONS[:3]
 SOURCES = list(dict.fromkeys(types.x for types in type_table("DequantizeLinear", 28)))
 SCALES = list(dict.fromkeys(types.scale for types in type_table("DequantizeLinear", 28)))
-FLOAT32, INT32 = as_format("float32"), as_format("int32")
+INT32 = as_format("int32")
 
 
 def _scales(fmt: Format, count: int) -> np.ndarray:
