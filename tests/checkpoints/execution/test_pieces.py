@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -92,12 +93,16 @@ def gguf(path: Path) -> Path:
     return gguf_files.write(path.with_suffix(".gguf"), {"w.weight": x, "v.weight": (kind, blocks)})
 
 
+def golden(name: str, _: Path) -> Path:
+    return GOLDEN / name
+
+
 SOURCES: dict[str, Callable[[Path], Path]] = {
     "llama": lambda folder: write_folder(folder, llama(), llama_config()),
     "experts": lambda folder: write_folder(folder, experts(), experts_config()),
     "deepseek": deepseek, "gpt-oss": gpt_oss, "fnuz": fnuz, "mixed": mixed, "archive": archive, "floats": floats,
-    **{name: lambda _, name=name: GOLDEN / name for name in ("W4A16", "MXFP4A16")},
-    **{name: lambda _, name=name: GOLDEN / f"comfy/{name}.safetensors" for name in ("source", *COMFY)},
+    **{name: partial(golden, name) for name in ("W4A16", "MXFP4A16")},
+    **{name: partial(golden, f"comfy/{name}.safetensors") for name in ("source", *COMFY)},
     "gguf": gguf,
 }  # fmt: skip
 RECIPES = {

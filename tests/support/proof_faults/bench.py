@@ -140,12 +140,6 @@ class Bench:
         if (self.home(name) / "y").is_mount():
             subprocess.run(["umount", self.home(name) / "y"], check=True)
 
-    def restore_source(self, name: str) -> None:
-        """Write the source again, which a fault has changed."""
-        home = self.home(name)
-        shutil.rmtree(home / "x")
-        shutil.copytree(home / "source", home / "x")
-
     def start(self, case: Case) -> forked.Child:
         """Start the conversion of a case."""
         folders = {"source": self.home(case.job) / "x", "target": self.home(case.job) / "y"}
@@ -174,7 +168,8 @@ class Bench:
             new = {one: shrunk[one] if after.get(one) == shrunk.get(one) else content for one, content in new.items()}
         found = problems(case, job, outcome, before, after, new, left)
         if case.action in ("shrink", "change"):
-            self.restore_source(name)
+            shutil.rmtree(self.home(name) / "x")
+            shutil.copytree(self.home(name) / "source", self.home(name) / "x")
         if case.group == "tmpfs":  # its second run has no more room either
             self.unmount(name)
             return outcome, found

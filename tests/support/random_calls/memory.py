@@ -64,10 +64,6 @@ class Memory:
         self.raw[:] = rng.integers(0, 256, size, np.uint8)
         self.before = self.raw.copy()
 
-    def keep(self) -> None:
-        """Remember what the memory holds now."""
-        self.before = self.raw.copy()
-
 
 class Placed(NamedTuple):
     """An array as the caller has it, and the unsigned integers that it holds, dense and in the order of the machine."""
@@ -117,5 +113,5 @@ def place(
     array = view(memory, geometry, dtype.newbyteorder() if swaps else dtype)
     if rng.random() < 0.2:
         array.flags.writeable = False
-    memory.keep()
+    memory.before = memory.raw.copy()
     return Placed(array, codes, memory, geometry)
