@@ -157,17 +157,11 @@ def signed(kind: str) -> tuple[Tensors, Config, Array]:
     """Return a weight with scales of both signs, the description, and the values by fractions."""
     random = np.random.default_rng(5)
     codes, zeros = random.integers(0, 16, (32, 64)), random.integers(0, 16, (32, 2))
-    scales = np.float16(random.uniform(-0.1, 0.1, (32, 2)))
+    scales = random.uniform(-0.1, 0.1, (32, 2)).astype(np.float16)
     if kind in ("compressed-tensors words", "compressed-tensors int8"):
         zeros[:] = 8
-    values = [
-        [
-            (int(code) - int(zeros[row, column // 32])) * Fraction(float(scales[row, column // 32]))
-            for column, code in line
-        ]
-        for row, line in enumerate(map(enumerate, codes))
-    ]
-    expected = np.array([[float(value) for value in line] for line in values], np.float32)
+    factors = np.repeat([list(map(Fraction, row)) for row in scales.tolist()], 32, axis=1)
+    expected = ((codes - np.repeat(zeros, 32, axis=1)) * factors).astype(np.float32)
     if kind == "GPTQ":
         tensors = {
             "qweight": words(codes, 4).T.copy(), "qzeros": words(zeros.T, 4), "scales": np.ascontiguousarray(scales.T),

@@ -72,12 +72,6 @@ def random_weight(shape: tuple[int, int], low: int, high: int, seed: int = 0) ->
     return rng.integers(0, 16, shape, np.uint8), scales
 
 
-def values_of(codes: Array, scales: Array) -> Array:
-    """Return FP4 values times 2^(s - 127) in float64."""
-    exponents = np.repeat(scales.astype(np.int64), 32, axis=1)[:, : codes.shape[1]] - 127
-    return np.ldexp(FP4[codes].astype(np.float64), exponents)
-
-
 @pytest.mark.parametrize("span", range(24))
 def test_every_code_at_every_span(span: int) -> None:
     """A tile is exact if and only if float8_e4m3fn has each value over the scale of the tile."""
@@ -151,7 +145,8 @@ def test_the_smallest_scales(largest: int, scale: Format) -> None:
     factor = float(of_tiles.view(scale.dtype)[0, 0])
     assert factor == 2.0 ** (max(largest - 6, 1) - 127)
     back = result.view(F8).astype(np.float64) * factor
-    assert np.array_equal(back, values_of(codes, scales))
+    exponents = np.repeat(scales.astype(np.int64), 32, axis=1) - 127
+    assert np.array_equal(back, np.ldexp(FP4[codes].astype(np.float64), exponents))
 
 
 def test_the_largest_scales() -> None:
