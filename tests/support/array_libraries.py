@@ -91,10 +91,6 @@ class Library:
         return function(*arrays)
 
 
-def _is_standard(fmt: Format) -> bool:
-    return fmt.bits >= (32 if fmt.is_float else 8)
-
-
 class ReadOnly(Library):
     first = False
 
@@ -105,7 +101,7 @@ class ReadOnly(Library):
 
 
 class Strict(Library):
-    own = staticmethod(_is_standard)
+    own = staticmethod(lambda fmt: fmt.bits >= (32 if fmt.is_float else 8))
 
     def __init__(self, device: str) -> None:
         super().__init__("array_api_strict")

@@ -99,19 +99,14 @@ def line_of(program: Recorded, driver: Driver) -> str:
 
 
 # ---- blocks ----------------------------------------------------------------------------------------------------------
-def _block_fields() -> dict[str, str]:
-    """Return name -> letter of `struct` of the fields of `block_params_t`."""
-    text = NATIVE.joinpath("scalar_block_kernels.h").read_text(encoding="utf-8").partition("} block_params_t;")[0]
-    fields = re.findall(r"^    (i32|u32|float) (\w+);", text, re.MULTILINE)
-    return {name: {"i32": "i", "u32": "I", "float": "f"}[kind] for kind, name in fields}
-
-
 def block_lines(driver: Driver) -> list[str]:
     """Return MX and NVFP4 blocks of every element, rule, rounding and treatment of NaN, as the driver reads them."""
-    fields, found = _block_fields(), {}
+    text = NATIVE.joinpath("scalar_block_kernels.h").read_text(encoding="utf-8").partition("} block_params_t;")[0]
+    fields, found = re.findall(r"^    (i32|u32|float) (\w+);", text, re.MULTILINE), {}
+    letters = {"i32": "<i", "u32": "<I", "float": "<f"}
 
     def record(params: dict[str, float], **options: Any) -> None:
-        packed = b"".join(struct.pack("<" + letter, params[name]) for name, letter in fields.items())
+        packed = b"".join(struct.pack(letters[kind], params[name]) for kind, name in fields)
         flags = f"{options['kind']} {options['ignores']:d} {options['integers']:d} {options['negative_zero']}"
         how = 1 if options["is_random"] else 2 if options["by_adding"] else 0
         block = 16 if options["kind"] else 32

@@ -94,11 +94,9 @@ def _rounds_beyond(value: reference.Value, fmt: Format, rule: Rounding, random: 
     """Whether a number rounds to one beyond the range, were the exponents to go on."""
     if value.special or not value.magnitude:
         return False
-    if value.negative and not fmt.signed:
-        place = place_of(value.magnitude, fmt)
-        return place.lower + goes_away(place, True, rule, random)[0] > 0
     place = place_of(value.magnitude, fmt)
-    return place.lower + goes_away(place, value.negative, rule, random)[0] >= reference.finite_count(fmt)
+    beyond = 1 if value.negative and not fmt.signed else reference.finite_count(fmt)
+    return place.lower + goes_away(place, value.negative, rule, random)[0] >= beyond
 
 
 def saturates(rng: Rng) -> Call:
