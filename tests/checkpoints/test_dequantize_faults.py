@@ -197,13 +197,12 @@ NO_BLOCKS = (
     ["128", 128], [], {}, False, 0, "", [None, None],
 )  # fmt: skip
 NO_GROUPS = ("32", [32], 0, -2, 32.0, True, False, {}, "")
-NO_BITS = ("4", [4], 0, 1, 9, -4, 4.0, True, None)
 NO_LISTS = ("lm_head", 3, {"lm_head": 1}, [3], [None], [["lm_head"]], True, False, 0)
 CASES = [
     *((block, "weight_block_size", value, "a list of two positive integers") for value in NO_BLOCKS),
     *((blocks, "block_structure", value, "a list of two positive integers") for value in (*NO_BLOCKS, "128x0", "x")),
     *((pack, "group_size", value, "a positive integer or -1") for value in NO_GROUPS),
-    *((pack, "num_bits", value, "an integer from 2 to 8") for value in NO_BITS),
+    *((pack, "num_bits", value, "an integer from 2 to 8") for value in ("4", [4], 0, 1, 9, -4, 4.0, True, None)),
     *((make, "group_size", one, "a positive integer or -1") for make in (awq, gptq, auto_round) for one in NO_GROUPS),
     *((modelopt, "group_size", value, "an integer from 0 on") for value in ("16", [16], -1, 16.0, True, {})),
     *((gptq, "desc_act", value, "true or false") for value in ("false", 0, 1, [])),

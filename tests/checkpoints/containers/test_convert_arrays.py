@@ -18,11 +18,10 @@ from lowprec.checkpoints import convert, inspect, read_array
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
-BY_NAME = {"ids": lambda fmt: fmt.name}
 X = values((6, 10))
 
 
-@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+@pytest.mark.parametrize("fmt", NUMERIC, ids=lambda fmt: fmt.name)
 def test_npy_there_and_back(fmt: Format) -> None:
     np.save("x.npy", X)
     own = hasattr(np, fmt.name)

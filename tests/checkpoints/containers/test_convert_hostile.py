@@ -51,7 +51,6 @@ SAFETENSORS: dict[str, tuple[Callable[[Path], object], str]] = {
     "empty": (lambda path: path.write_bytes(b""), "too few for a header"),
     "seven": (lambda path: path.write_bytes(bytes(7)), "too few for a header"),
 }  # fmt: skip
-READERS: tuple[Callable[[Path], object], ...] = (inspect, check, checkpoints.open)
 
 
 def refused(path: Path, why: str) -> None:
@@ -61,7 +60,7 @@ def refused(path: Path, why: str) -> None:
     try:
         with pytest.raises(FileError, match=why) as caught:
             convert(path, path.with_name(target), to="float16")
-        for read in READERS:
+        for read in (inspect, check, checkpoints.open):
             with pytest.raises(FileError, match=why):
                 read(path)
         assert tracemalloc.get_traced_memory()[1] < (1 << 22 if path.suffix == ".gguf" else 1 << 24)

@@ -26,7 +26,6 @@ from lowprec.checkpoints.files.errors import FileError
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "auto_round"
 DIGESTS = json.loads((GOLDEN / "digests.json").read_text(encoding="utf-8"))
-NAMES = [name for name in DIGESTS if name != "versions"]
 P = "model.layers.0.mlp.up_proj"
 Config = dict[str, Any]
 
@@ -35,7 +34,7 @@ def errors(source: Path) -> list[str]:
     return [one.text for one in lp.checkpoints.check(source) if one.misread]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in DIGESTS if name != "versions"])
 def test_folders_of_auto_round(name: str) -> None:
     convert(GOLDEN / name, "out", to="float16", verify=True)
     values = read_tensors(Path("out"))

@@ -231,7 +231,6 @@ NVFP4 = Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E4M3FN, Grid(1, 16), Glo
 TENSOR = Scheme(FLOAT8_E4M3FN, Packing.NONE, FLOAT32, Grid(0, 0))
 ROWS = Scheme(FLOAT8_E4M3FN, Packing.NONE, FLOAT32, Grid(1, 0))
 FORMATS = {"bfloat16": BFLOAT16, "float16": FLOAT16, "float32": FLOAT32}
-CASES = [(name, part) for name in FORMATS for part in ("0", "1")]
 
 
 def edges(name: str, part: str) -> tuple[np.ndarray, Format, dict[str, bytes], float]:
@@ -245,7 +244,7 @@ def edges(name: str, part: str) -> tuple[np.ndarray, Format, dict[str, bytes], f
     return x, fmt, made, largest
 
 
-@pytest.mark.parametrize(("name", "part"), CASES)
+@pytest.mark.parametrize(("name", "part"), [(name, part) for name in FORMATS for part in ("0", "1")])
 @pytest.mark.parametrize(
     ("kind", "scheme", "scale_of"), [("nvfp4", NVFP4, nvfp4_scale), ("fp8", TENSOR, fp8_scale), ("rows", ROWS, None)]
 )
