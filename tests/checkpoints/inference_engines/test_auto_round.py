@@ -18,7 +18,7 @@ import pytest
 from support.checkpoint_files import convert_fails
 from support.golden import digest
 from support.paths import table
-from support.typed_tensors import Array, Tensors, read_tensors, words, write_model
+from support.typed_tensors import Tensors, read_tensors, words, write_model
 
 import lowprec as lp
 from lowprec.checkpoints import convert
@@ -152,12 +152,13 @@ def described(method: str, **weights: Any) -> Config:
     return {"quant_method": method, "config_groups": {"group_0": {"targets": ["Linear"], "weights": weights}}}
 
 
-def signed(kind: str) -> tuple[Tensors, Config, Array]:
-    """Return a weight with scales of both signs, the description, and the values by fractions."""
+@pytest.mark.parametrize("kind", ["GPTQ", "compressed-tensors words", "compressed-tensors int8"])
+def test_integers_with_scales_of_both_signs(kind: str) -> None:
+    """The values are those by fractions."""
     random = np.random.default_rng(5)
     codes, zeros = random.integers(0, 16, (32, 64)), random.integers(0, 16, (32, 2))
     scales = random.uniform(-0.1, 0.1, (32, 2)).astype(np.float16)
-    if kind in ("compressed-tensors words", "compressed-tensors int8"):
+    if kind != "GPTQ":
         zeros[:] = 8
     factors = np.repeat([list(map(Fraction, row)) for row in scales.tolist()], 32, axis=1)
     expected = ((codes - np.repeat(zeros, 32, axis=1)) * factors).astype(np.float32)
@@ -165,19 +166,13 @@ def signed(kind: str) -> tuple[Tensors, Config, Array]:
         tensors = {
             "qweight": words(codes, 4).T.copy(), "qzeros": words(zeros.T, 4), "scales": np.ascontiguousarray(scales.T),
         }  # fmt: skip
-        return tensors, described("gptq", bits=4, group_size=32, checkpoint_format="gptq_v2"), expected
-    if kind == "compressed-tensors words":
-        tensors = {"weight_packed": words(codes, 4), "weight_shape": np.array([32, 64]), "weight_scale": scales}
-        config = described("compressed-tensors", num_bits=4, type="int", strategy="group", group_size=32)
-        return tensors, config, expected
-    tensors = {"weight": (codes - 8).astype(np.int8), "weight_scale": scales}
-    config = described("compressed-tensors", num_bits=8, type="int", strategy="group", group_size=32)
-    return tensors, config, expected
-
-
-@pytest.mark.parametrize("kind", ["GPTQ", "compressed-tensors words", "compressed-tensors int8"])
-def test_integers_with_scales_of_both_signs(kind: str) -> None:
-    tensors, config, expected = signed(kind)
+        config = described("gptq", bits=4, group_size=32, checkpoint_format="gptq_v2")
+    else:
+        tensors, bits = {"weight": (codes - 8).astype(np.int8), "weight_scale": scales}, 8
+        if kind == "compressed-tensors words":
+            tensors = {"weight_packed": words(codes, 4), "weight_shape": np.array([32, 64]), "weight_scale": scales}
+            bits = 4
+        config = described("compressed-tensors", num_bits=bits, type="int", strategy="group", group_size=32)
     source = write_model(
         Path("in"), {"model.safetensors": {f"{P}.{name}": one for name, one in tensors.items()}},
         {"quantization_config": config},
