@@ -30,16 +30,6 @@ def is_not_ours(case: Case, outcome: Outcome) -> bool:
     return case.kind == "memory" and any(text in outcome.said for text in NOT_OURS)
 
 
-def _may_stay(job: Job, left: set[str], case: Case, outcome: Outcome) -> set[str]:
-    """Return the names that may be left: documented ones after a kill, or where removing them failed."""
-    patterns = []
-    if outcome.status < 0 or case.group in CLEANING or is_not_ours(case, outcome):
-        patterns += [f"{job.target}.tmp-*", f"{job.target}.data", f"{job.target}.*.data"]
-    elif outcome.status and "--resume" in job.new:
-        patterns += [f"{job.target}.tmp-resume"]
-    return {name for name in left if any(fnmatch.fnmatchcase(name, one) for one in patterns)}
-
-
 def _of_status(case: Case, outcome: Outcome) -> list[str]:
     """Return what is wrong with a status and with what was said."""
     found, status, said = [], outcome.status, outcome.said
@@ -71,8 +61,13 @@ def problems(
             found.append("the target is neither the old one nor the new one")
     elif outcome.status and after != before:
         found.append("the target is not the old one")
-    if extra := left - _may_stay(job, left, case, outcome):
-        found.append(f"left: {', '.join(sorted(extra))}")
+    may_stay = []  # documented names after a kill, or where removing them failed
+    if outcome.status < 0 or case.group in CLEANING or is_not_ours(case, outcome):
+        may_stay = [f"{job.target}.tmp-*", f"{job.target}.data", f"{job.target}.*.data"]
+    elif outcome.status and "--resume" in job.new:
+        may_stay = [f"{job.target}.tmp-resume"]
+    if extra := [name for name in sorted(left) if not any(fnmatch.fnmatchcase(name, one) for one in may_stay)]:
+        found.append(f"left: {', '.join(extra)}")
     return found
 
 
