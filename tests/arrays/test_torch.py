@@ -18,8 +18,6 @@ from lowprec import _kernels
 from lowprec.backends import cpu, prepared_calls
 from lowprec.spec.formats import NUMERIC, Format
 
-BY_NAME = {"ids": lambda fmt: fmt.name}
-
 
 def _bits(x: Any) -> list[int]:
     return bits_of(x).reshape(-1).tolist()
@@ -63,7 +61,7 @@ def test_input_memory_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.clear()
 
 
-@pytest.mark.parametrize("target", [fmt for fmt in NUMERIC if fmt.bits <= 16], **BY_NAME)
+@pytest.mark.parametrize("target", [fmt for fmt in NUMERIC if fmt.bits <= 16], ids=lambda fmt: fmt.name)
 def test_off_the_host_takes_the_portable_path(target: Format, monkeypatch: pytest.MonkeyPatch) -> None:
     # what a CUDA tensor goes through, on the CPU: the array-API back end must come back in torch's own dtypes
     x = torch.tensor([0.3, -1000.0, 1e9, float("inf"), float("nan"), -0.0, 2.0**-140])

@@ -11,6 +11,7 @@ import struct
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -103,13 +104,7 @@ def _case(make: Callable[[], Iterator[tuple[Any, Any]]]) -> _Case:
 
 
 def _simple(**makers: Callable[[], tuple[Any, Any]]) -> None:
-    for name, make in makers.items():
-
-        @contextlib.contextmanager
-        def yielded(make: Callable[[], tuple[Any, Any]] = make) -> Iterator[tuple[Any, Any]]:
-            yield make()
-
-        CASES[name] = yielded
+    CASES.update({name: partial(lambda make: contextlib.nullcontext(make()), make) for name, make in makers.items()})
 
 
 def _grid(*shape: int) -> tuple[Any, list[float]]:
@@ -119,11 +114,6 @@ def _grid(*shape: int) -> tuple[Any, list[float]]:
 
 def _row_major(x: Any) -> tuple[Any, list[float]]:
     return x, x.reshape(-1).tolist()
-
-
-def _unaligned() -> tuple[Any, list[float]]:
-    memory = bytearray(b"\x7f" + struct.pack("<6f", *X))
-    return torch.frombuffer(memory, dtype=torch.float32, offset=1), X
 
 
 _simple(
@@ -144,7 +134,8 @@ _simple(
     subclass=lambda: (_plain().as_subclass(Plain), X),
     subclass_with_functions=lambda: (_plain().as_subclass(Counting), X),
     subclass_without_functions=lambda: (_plain().as_subclass(Opaque), X),
-    unaligned=_unaligned, dlpack=lambda: (torch.from_dlpack(np.array(X, np.float32)), X),
+    unaligned=lambda: (torch.frombuffer(bytearray(b"\x7f" + struct.pack("<6f", *X)), dtype=torch.float32, offset=1), X),
+    inference=lambda: (torch.inference_mode()(_plain)(), X), dlpack=lambda: (torch.from_dlpack(np.array(X, "f4")), X),
     shared_memory=lambda: (_plain().share_memory_(), X),
     negative_view=lambda: (torch._neg_view(_plain()), [-value for value in X]),
     imaginary_of_conjugate=lambda: (torch.tensor([1 + 2j, -3 - 4j]).conj().imag, [-2.0, 4.0]),
@@ -166,13 +157,6 @@ def memory_mapped() -> Iterator[tuple[Any, Any]]:
         file.write(struct.pack("<6f", *X))
         file.flush()
         yield torch.from_file(file.name, size=6, dtype=torch.float32), X
-
-
-@_case
-def inference() -> Iterator[tuple[Any, Any]]:
-    with torch.inference_mode():
-        x = _plain()
-    yield x, X
 
 
 @_case
@@ -226,10 +210,6 @@ _simple(
 
 
 # ---- tensors without memory
-def _per_channel(x: Any) -> Any:
-    return torch.quantize_per_channel(x, torch.ones(2), torch.zeros(2), 0, torch.qint8)
-
-
 def _freed(x: Any) -> Any:
     x.untyped_storage().resize_(0)
     return x
@@ -254,7 +234,7 @@ _simple(
         r"`x` must hold .*; got dtype torch.quint8: take the values, `x.dequantize\(\)`, or the codes, `x.int_repr",
     ),
     quantized_per_channel=lambda: (
-        _per_channel(torch.ones(2, 2)),
+        torch.quantize_per_channel(torch.ones(2, 2), torch.ones(2), torch.zeros(2), 0, torch.qint8),
         r"`x` must hold .* torch.qint8: .*`x.dequantize\(\)",
     ),
     packed_pairs=lambda: (
@@ -275,6 +255,9 @@ _simple(
 
 
 # ---- tensors that are fake: a fake result, of the right shape and dtype
+_simple(fake_from_real=lambda: (FakeTensorMode().from_tensor(_plain()[::2]), FAKE))
+
+
 @_case
 def fake() -> Iterator[tuple[Any, Any]]:
     with FakeTensorMode():
@@ -295,14 +278,7 @@ def real_where_others_are_fake() -> Iterator[tuple[Any, Any]]:
         yield x, FAKE
 
 
-@_case
-def fake_from_real() -> Iterator[tuple[Any, Any]]:
-    yield FakeTensorMode().from_tensor(_plain()[::2]), FAKE
-
-
 # ---- what is tried
-
-
 CALLS: dict[str, tuple[Callable[[Any], Any], Callable[[float], int], Any]] = {
     "cast": (
         lambda x: lp.cast(x, "float8_e4m3fn"), lambda v: reference.encode(v, "float8_e4m3fn"), torch.float8_e4m3fn,

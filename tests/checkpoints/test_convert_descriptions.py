@@ -19,8 +19,6 @@ from lowprec.checkpoints.containers.model_config import without_descriptions
 from lowprec.checkpoints.files.errors import FileError
 
 QUIET = ("--progress", "none")
-
-
 TABLE = table(__file__)
 
 
@@ -39,11 +37,7 @@ def folder(tensors: Tensors, files: dict[str, object]) -> Path:
 
 
 PLAIN: Tensors = {"lm_head.weight": ("BF16", (4, 8)), "model.norm.weight": ("BF16", (8,))}
-
-
 CONFIG: dict[str, object] = {"config.json": {"a": 1, "quantization_config": {"quant_method": "new"}}}
-
-
 MISFITS: dict[str, dict[str, Any]] = TABLE["misfits"]
 
 

@@ -15,7 +15,6 @@ import pytest
 from support.bits import bits_of
 from support.checkpoint_files import Array, bytes_in, save, stored_bytes, values
 from support.command_line import fail, run
-from support.optional import optional
 from support.typed_tensors import nibbles, random_codes, random_scales, read_tensors, write_tensors
 
 import lowprec as lp
@@ -23,8 +22,6 @@ from lowprec import reference
 from lowprec.checkpoints import convert
 from lowprec.spec.formats import FLOAT8_E4M3FN, Format
 from lowprec.spec.rounding_modes import ROUNDINGS, Rounding
-
-load_file: Any = optional("safetensors.numpy:load_file")
 
 SEED = 0x0123_4567_89AB_CDEF
 RULES: dict[str, dict[str, Any]] = {

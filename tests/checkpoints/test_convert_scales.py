@@ -22,8 +22,6 @@ from lowprec.checkpoints.recipes import find_recipe
 from lowprec.checkpoints.schemes.scale_grid import SCALE_FORMATS
 from lowprec.spec.formats import BFLOAT16, Format
 
-TARGETS = ["int8", "float8_e4m3fn", "int4", "float4_e2m1fn", "float6_e2m3fn", "int2", "int16"]
-SCALES = ["tensor", "axis:0", "axis:1", "axis:-1", "block:32", "block:5", "block:1"]
 X: dict[str, Array] = {
     "w": values((6, 70), 1), "h": values((2, 3, 33), 2, np.float16), "b": values((4, 40), 3, ml_dtypes.bfloat16),
     "d": values((7, 8), 4, np.float64), "f8": values((6, 32), 5, ml_dtypes.float8_e5m2),
@@ -60,14 +58,13 @@ def scale_of(group: Array, to: Format, fmt: Format) -> int:
         return min(max(exponent, -127), 127) + 127
     quotient = Fraction(float(np.float64(peak) / np.float64(float(largest))))
     smallest = reference.decode(1, fmt).number
-    code = reference.encode(min(max(quotient, smallest), Fraction(fmt.max)), fmt)
-    return code
+    return reference.encode(min(max(quotient, smallest), Fraction(fmt.max)), fmt)
 
 
 @pytest.mark.one_in(11)
 @pytest.mark.parametrize("fmt", SCALE_FORMATS, ids=lambda fmt: fmt.name)
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("scale", ["tensor", "axis:0", "axis:1", "axis:-1", "block:32", "block:5", "block:1"])
+@pytest.mark.parametrize("to", ["int8", "float8_e4m3fn", "int4", "float4_e2m1fn", "float6_e2m3fn", "int2", "int16"])
 def test_codes_and_scales(to: str, scale: str, fmt: Format) -> None:
     source = save(Path("x.safetensors"), X)
     report = convert(source, "y.safetensors", to=to, scale=scale, scale_format=fmt, verify=True)
@@ -236,12 +233,7 @@ def test_an_axis_that_no_tensor_has(axis: int) -> None:
     fail(*arguments, "--exclude", "i", "--dry-run")
 
 
-def test_an_axis_that_some_tensors_have() -> None:
-    save(Path("x.safetensors"), {"w": values((4, 4)), "b": values((4,)), "c": values((2, 2, 2))})
-    report = convert("x.safetensors", "y.safetensors", to="int8", scale="axis:2")
-    assert {one.name: one.why for one in report.tensors} == {
-        "w": "it has no axis 2", "b": "it has no axis 2", "c": "",
-    }  # fmt: skip
-    save(Path("b.safetensors"), {"b": values((4,))})  # it has the axis, and no use for it
+def test_an_axis_that_a_tensor_has_no_use_for() -> None:
+    save(Path("b.safetensors"), {"b": values((4,))})
     report = convert("b.safetensors", "c.safetensors", to="int8", scale="axis:0")
     assert [one.why for one in report.tensors] == ["each element would have a scale"]

@@ -39,8 +39,6 @@ from lowprec.checkpoints.files.errors import FileError
 W = "model.layers.0.mlp.up_proj.weight"
 E = "model.layers.0.mlp.experts."
 FP8 = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
-
-
 Case = tuple[dict[str, Array], Tensors, Any]
 """The values of weights, the tensors that hold them, and `quantization_config`."""
 

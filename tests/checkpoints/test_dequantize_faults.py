@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,16 +91,8 @@ def rows_of_inputs(**config: Any) -> tuple[Tensors, Any]:
     return tensors, {"bits": 4, "group_size": 32, **config}
 
 
-def awq() -> tuple[Tensors, Any]:
-    return rows_of_inputs(quant_method="awq")
-
-
-def gptq() -> tuple[Tensors, Any]:
-    return rows_of_inputs(quant_method="gptq", desc_act=False)
-
-
-def auto_round() -> tuple[Tensors, Any]:
-    return rows_of_inputs(quant_method="auto-round", packing_format="auto_round:auto_gptq", extra_config={})
+awq, gptq = partial(rows_of_inputs, quant_method="awq"), partial(rows_of_inputs, quant_method="gptq", desc_act=False)
+auto_round = partial(rows_of_inputs, quant_method="auto-round", packing_format="auto_round:auto_gptq", extra_config={})
 
 
 def write(tensors: Tensors, config: Any, **others: Array) -> Path:
@@ -204,13 +197,12 @@ NO_BLOCKS = (
     ["128", 128], [], {}, False, 0, "", [None, None],
 )  # fmt: skip
 NO_GROUPS = ("32", [32], 0, -2, 32.0, True, False, {}, "")
-NO_BITS = ("4", [4], 0, 1, 9, -4, 4.0, True, None)
 NO_LISTS = ("lm_head", 3, {"lm_head": 1}, [3], [None], [["lm_head"]], True, False, 0)
 CASES = [
     *((block, "weight_block_size", value, "a list of two positive integers") for value in NO_BLOCKS),
     *((blocks, "block_structure", value, "a list of two positive integers") for value in (*NO_BLOCKS, "128x0", "x")),
     *((pack, "group_size", value, "a positive integer or -1") for value in NO_GROUPS),
-    *((pack, "num_bits", value, "an integer from 2 to 8") for value in NO_BITS),
+    *((pack, "num_bits", value, "an integer from 2 to 8") for value in ("4", [4], 0, 1, 9, -4, 4.0, True, None)),
     *((make, "group_size", one, "a positive integer or -1") for make in (awq, gptq, auto_round) for one in NO_GROUPS),
     *((modelopt, "group_size", value, "an integer from 0 on") for value in ("16", [16], -1, 16.0, True, {})),
     *((gptq, "desc_act", value, "true or false") for value in ("false", 0, 1, [])),
@@ -277,10 +269,7 @@ def test_groups_that_do_not_end_with_a_row() -> None:
 @pytest.mark.parametrize("groups", [None, {"W4A16": ["Linear"]}])
 def test_bits_that_the_shapes_leave_open(groups: Any) -> None:
     """One word holds 8 codes of 2, 3 or 4 bits."""
-    tensors = {
-        "weight_packed": of((6, 1), np.int32),
-        "weight_shape": np.array([6, 8]),
-        "weight_scale": of((6, 1), BF16),
-    }
+    shape, scales = np.array([6, 8]), of((6, 1), BF16)
+    tensors = {"weight_packed": of((6, 1), np.int32), "weight_shape": shape, "weight_scale": scales}
     write(tensors, {**pack()[1], "config_groups": groups})
     convert_fails(r"fits codes of \[2, 3, 4\] bits: config\.json must say num_bits", "in", "out", to="bfloat16")

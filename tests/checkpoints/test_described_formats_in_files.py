@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import zipfile
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +48,8 @@ def test_values_are_read_back(kind: str, fmt: Format) -> None:
     lp.convert(source, target, to=fmt if fmt in FORMATS else fmt.name, verify=True)
     lp.convert(target, again, to="float32")
     converted, every = 0, np.float32([float(exact_cast.decode(code, fmt)) for code in range(1 << fmt.bits)])
-    with ExitStack() as stack:
-        originals, checkpoint, restored = (
-            stack.enter_context(lp.checkpoints.open(one)) for one in (source, target, again)
-        )
+    opened = lp.checkpoints.open
+    with opened(source) as originals, opened(target) as checkpoint, opened(again) as restored:
         assert len(originals) == len(checkpoint) == len(restored)
         for tensor, x in originals.items():
             after = tensor.removesuffix(".npy")  # as the array of an archive is called
@@ -107,12 +104,9 @@ def test_what_safetensors_holds(fmt: Format) -> None:
 def test_a_file_describes_a_namesake_of_a_row() -> None:
     own = lp.float_format("float8_e4m3", exponent_bits=4, mantissa_bits=3, bias=8)
     for suffix in ("safetensors", "npz"):
+        lp.checkpoints.save(f"x.{suffix}", {"w": np.float32([1.0, 3.0])})
         target = Path(f"y.{suffix}")
-        source = save(Path("x.safetensors"), {"w": np.float32([1.0, 3.0])})
-        if suffix == "npz":
-            np.savez("x.npz", w=np.float32([1.0, 3.0]))
-            source = Path("x.npz")
-        lp.convert(source, target, to=own)
+        lp.convert(f"x.{suffix}", target, to=own)
         (tensor,) = open_container(target, None).tensors
         assert tensor.fmt is own
         with lp.checkpoints.open(target) as checkpoint:
@@ -187,12 +181,10 @@ def test_hostile_comments(text: str) -> None:
         info = archive.infolist()[0]
         info.comment = f"format={text}".encode()
         changed.writestr(info, archive.read(info))
-    with pytest.raises(FileError, match="its comment describes no format"):
+    why = "its comment describes no format"
+    with pytest.raises(FileError, match=why):
         lp.checkpoints.read_array("y.npz")
-    with (
-        lp.checkpoints.open("y.npz") as checkpoint,
-        pytest.raises(FileError, match="its comment describes no format"),
-    ):
+    with lp.checkpoints.open("y.npz") as checkpoint, pytest.raises(FileError, match=why):
         checkpoint["w.npy"]
 
 

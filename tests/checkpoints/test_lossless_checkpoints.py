@@ -31,7 +31,6 @@ Array = np.ndarray[Any, Any]
 E = "layers.0.ffn.experts."
 A = "layers.0.attn.wq_a.weight"
 V4 = {"quant_method": "fp8", "fmt": "e4m3", "scale_fmt": "ue8m0", "weight_block_size": [128, 128]}
-SHAPES = {f"{E}0.w1": (256, 256), f"{E}0.w3": (130, 160), f"{E}1.w2": (5, 512)}
 
 
 def experts(low: int = 118, high: int = 131) -> dict[str, tuple[Array, Array]]:
@@ -39,7 +38,7 @@ def experts(low: int = 118, high: int = 131) -> dict[str, tuple[Array, Array]]:
     rng = np.random.default_rng(0)
     return {
         name: (rng.integers(0, 16, shape), rng.integers(low, high, (shape[0], shape[1] // 32), np.uint8))
-        for name, shape in SHAPES.items()
+        for name, shape in {f"{E}0.w1": (256, 256), f"{E}0.w3": (130, 160), f"{E}1.w2": (5, 512)}.items()
     }
 
 

@@ -40,11 +40,6 @@ torch: Any = optional("torch")
 E = "model.layers.0.mlp.experts."
 
 
-@pytest.fixture
-def bytes_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    return sizes_of_reads(monkeypatch)
-
-
 def test_what_is_said_of_a_weight() -> None:
     tensors = {W + "_packed": nibbles(np.zeros((7, 64))), W + "_scale": random_scales((7, 4)).astype(F8),
                W + "_global_scale": np.ones(1, np.float32)}  # fmt: skip
@@ -94,8 +89,8 @@ def test_arrays_of_every_order() -> None:
         assert checkpoint.read("flags", to="float32").dtype == np.bool_
 
 
-def test_nothing_is_read_before_it_is_asked_for(bytes_read: list[int]) -> None:
-    folder, _ = block_model()
+def test_nothing_is_read_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder, _), bytes_read = block_model(), sizes_of_reads(monkeypatch)
     with lp.checkpoints.open(folder) as checkpoint:
         assert (len(checkpoint), W in checkpoint, W + "_scale_inv" in checkpoint) == (2, True, False)
         assert list(checkpoint.keys()) == [W, "n.weight"]

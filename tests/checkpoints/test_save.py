@@ -173,10 +173,7 @@ def test_what_holds_nothing_is_refused() -> None:
 
 torch: Any = optional("torch")
 
-
 Y = np.float32(np.random.default_rng(41).standard_normal((6, 4, 64)) * 10)
-
-
 WIDE = np.float32(np.random.default_rng(42).standard_normal((3, 200, 300)))
 ARRAYS = {"x": Y, "matrix": Y[0], "row": Y[0, 0], "wide": WIDE, "wide matrix": WIDE[0], "odd": Y[..., :63],
           "odd matrix": Y[0, :, :63], "odd row": Y[0, 0, :63], "number": Y[0, 0, 0]}  # fmt: skip

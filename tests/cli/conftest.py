@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +18,10 @@ def folder_with_array(working_folder: Path) -> None:
 
 
 @pytest.fixture
-def temporary(working_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a folder for temporary files, which must be empty again at the end of a command."""
+def temporary(working_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Make a folder for temporary files, which must be empty again at the end of a test."""
     folder = working_folder / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
+    yield folder
+    assert not os.listdir(folder)

@@ -21,7 +21,6 @@ from lowprec.spec.format_text import nan_codes
 from lowprec.spec.formats import NUMERIC, Format
 
 pytestmark = pytest.mark.usefixtures("folder_with_array")
-SMALL = [fmt for fmt in NUMERIC if fmt.bits <= 8 and fmt.name != "bool"]
 BY_NAME = {"ids": lambda fmt: fmt.name}
 
 
@@ -30,7 +29,7 @@ def bits_of(value: float) -> tuple[bool, float | None]:
     return (False, None) if math.isnan(value) else (math.copysign(1, value) < 0, value)
 
 
-@pytest.mark.parametrize("fmt", SMALL, **BY_NAME)
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits <= 8 and fmt.name != "bool"], **BY_NAME)
 def test_the_codes_of_a_format(fmt: Format) -> None:
     facts, _, table = run("formats", str(fmt.onnx_enum or fmt.name)).partition("\n\n")
     assert dict(line.split(maxsplit=1) for line in facts.splitlines())["format"] == fmt.name

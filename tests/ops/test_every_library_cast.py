@@ -15,7 +15,6 @@ from lowprec.spec.operator_versions import first_opset
 from lowprec.spec.rounding_modes import ROUND_MODES
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
-PACKED = [fmt for fmt in NUMERIC if fmt.bits in (2, 4, 6)]
 
 
 def groups(formats: Iterable[Format] = NUMERIC) -> list[list[Format]]:
@@ -103,7 +102,7 @@ def test_cast_like(xp: Library, like: Format) -> None:
 
 
 @pytest.mark.one_in(7)
-@pytest.mark.parametrize("fmt", PACKED, **BY_NAME)
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits in (2, 4, 6)], **BY_NAME)
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (2,), (3,), (37,), (3, 0, 2), (7, 5), (2, 3, 7)], ids=str)
 def test_packing(xp: Library, fmt: Format, shape: tuple[int, ...]) -> None:
     values = np.linspace(-9, 9, int(np.prod(shape))).astype(np.float32).reshape(shape)

@@ -74,15 +74,14 @@ def test_quantization_in_every_library(xp: Library, rounding: str) -> None:
 # ---- Dask
 
 
-CHUNKS = [(6, 5, 8), (6, 5, 3), (2, 5, 8), (4, 2, 5), (1, 1, 1), ((1, 5), (5,), (7, 1))]
-
-
 @pytest.fixture
 def da() -> Any:
     return pytest.importorskip("dask.array")
 
 
-@pytest.mark.parametrize("chunks", CHUNKS, ids=str)
+@pytest.mark.parametrize(
+    "chunks", [(6, 5, 8), (6, 5, 3), (2, 5, 8), (4, 2, 5), (1, 1, 1), ((1, 5), (5,), (7, 1))], ids=str
+)
 def test_chunks_of_dask_arrays_do_not_matter(da: Any, chunks: Any) -> None:
     x = da.from_array(X, chunks=chunks)
 

@@ -91,10 +91,6 @@ class Library:
         return function(*arrays)
 
 
-def _is_standard(fmt: Format) -> bool:
-    return fmt.bits >= (32 if fmt.is_float else 8)
-
-
 class ReadOnly(Library):
     first = False
 
@@ -105,7 +101,7 @@ class ReadOnly(Library):
 
 
 class Strict(Library):
-    own = staticmethod(_is_standard)
+    own = staticmethod(lambda fmt: fmt.bits >= (32 if fmt.is_float else 8))
 
     def __init__(self, device: str) -> None:
         super().__init__("array_api_strict")
@@ -209,14 +205,13 @@ LIBRARIES: dict[str, Callable[[], Library]] = {
     "strict": lambda: Strict("CPU_DEVICE"), "strict device1": lambda: Strict("device1"), "jax": Jax,
     "jax device 1": lambda: Jax(1), "jax.jit": JaxCompiled, "dask": Dask, "cupy": Cupy,
 }  # fmt: skip
-OPTIONAL = ("jax", "dask", "cupy")
 
 
 @contextlib.contextmanager
 def library(name: str) -> Iterator[Library]:
     """Give a library ready for use, or skip the test where an optional one is missing."""
     module = name.replace(".", " ").split()[0]
-    if module in OPTIONAL:
+    if module in ("jax", "dask", "cupy"):
         found = pytest.importorskip(module)
         if module == "cupy" and not found.is_available():
             pytest.skip("CuPy finds no GPU")

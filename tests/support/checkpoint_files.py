@@ -21,7 +21,6 @@ from support.bits import bits_of, packed_bytes
 from support.safetensors_writer import save_file
 
 Array = np.ndarray[Any, Any]
-F32 = lp.formats["float32"]
 
 
 def values(shape: tuple[int, ...], seed: int = 0, dtype: Any = np.float32) -> Array:
@@ -56,8 +55,8 @@ def save(path: Path, tensors: dict[str, Array] = TENSORS, metadata: dict[str, st
     return path
 
 
-def bytes_in(codes: Array, fmt: Format, packs: bool = True) -> bytes:
-    return (packed_bytes(codes, fmt.bits) if packs and fmt.bits < 8 else bits_of(codes)).tobytes()
+def bytes_in(codes: Array, fmt: Format) -> bytes:
+    return (packed_bytes(codes, fmt.bits) if fmt.bits < 8 else bits_of(codes)).tobytes()
 
 
 def parse(path: Path) -> tuple[dict[str, Any], bytes]:

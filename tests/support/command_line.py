@@ -13,7 +13,6 @@ from lowprec.cli import main
 
 X = np.array([[0.0, -0.0, 0.3, -1.5, 464.0], [1e-3, np.nan, -np.inf, 7.0, -1e6]], np.float32)
 
-
 LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))

@@ -11,8 +11,6 @@ import numpy as np
 import lowprec as lp
 from lowprec import _kernels
 
-THREADS = (1, 2, 7)
-
 
 def each_tier() -> Iterator[str]:
     """Put each instruction set of this machine in use, and yield its name."""
@@ -21,7 +19,7 @@ def each_tier() -> Iterator[str]:
         yield isa
 
 
-def tiers_and_threads(threads: tuple[int, ...] = THREADS) -> Iterator[str]:
+def tiers_and_threads(threads: tuple[int, ...] = (1, 2, 7)) -> Iterator[str]:
     """Put each instruction set of this machine in use, then several numbers of threads, and yield its name."""
     lp.set_num_threads(1)
     yield from each_tier()

@@ -21,7 +21,6 @@ with contextlib.suppress(ImportError, AttributeError):
     manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 FOLDER = Path(explorer.__file__).parent  # type: ignore[attr-defined]
 
-
 _SCRIPT = """
 from lowprec.explorer.pages.{name} import PAGE
 from lowprec.explorer.shared.controls import Controls

@@ -48,16 +48,12 @@ TINY = Format(
 """A row whose smallest values, and half of them, are subnormals of float32."""
 
 ROWS = (*NUMERIC, TINY)
-
-
 CODES = {fmt: codes_of(fmt) for fmt in ROWS}
 DRAWN: list[tuple[Any, Types, Any]] = [
     (call, types, draw(generator(types), types, (40, 5), (40,), {"axis": 0}))
     for call, draw in ((lp.quantize_linear, quantize_case), (lp.dequantize_linear, dequantize_case))
     for types in type_table("QuantizeLinear" if draw is quantize_case else "DequantizeLinear", 28)
 ]
-
-
 RANGES = [
     np.ldexp(sign * np.random.default_rng(3).uniform(1, 2, 300), exponent).astype(np.float32)
     for exponent in (0, -100, -130, -140, 100)
@@ -187,13 +183,7 @@ def absmax() -> Part:
 
 RECIPES = [("float8_e4m3fn", "none"), ("float8_e4m3fn", "tensor"), ("int8", "axis:0"), ("int4", "block:8")]
 RECIPES += [("float16", "none")]
-
-
-def _facts_of(report: Any) -> object:
-    names = ("saturated", "flushed", "max_abs_error", "max_rel_error", "sqnr_db", "nan", "inf")
-    return [(part.name, [(name, bits(getattr(part, name))) for name in names]) for part in report.tensors]
-
-
+NAMES = ("saturated", "flushed", "max_abs_error", "max_rel_error", "sqnr_db", "nan", "inf")
 _NORMAL = np.random.default_rng(13).normal(size=(30, 160))
 POWERS = [0.1, 0.7, 1e-9, 3.3, 1e9, 1 / 3] * 5
 TENSORS = {
@@ -221,7 +211,7 @@ def losses() -> Part:
         for to, scale in RECIPES:
             target = Path(folder) / f"{to}-{scale.replace(':', '')}.npz"
             report = lp.convert(source, target, to=to, scale=scale, threads=1)
-            yield _facts_of(report)
+            yield [(part.name, [(name, bits(getattr(part, name))) for name in NAMES]) for part in report.tensors]
             with np.load(target) as result:
                 yield [(name, result[name].tobytes().hex()) for name in sorted(result.files)]
 

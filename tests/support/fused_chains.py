@@ -51,19 +51,15 @@ class Conversion(NamedTuple):
         return f"{self.plan.source.name} to {self.plan.target.name}, {self.options}"
 
 
-def params_of(program: _kernels.Program) -> dict[str, int]:
-    """Return the parameters of a program by their names in params.h."""
+@functools.cache
+def chain_of(program: _kernels.Program) -> _kernels.Program:
+    """Return the program of the same loops, one after the other; its parameters have the names of params.h."""
     text = (ROOT / "lowprec" / "_native" / "params.h").read_text(encoding="utf-8")
     fields = re.findall(rf"^    ({'|'.join(sorted(_TYPES, key=len, reverse=True))}) (\w+);", text, re.MULTILINE)
     values = struct.unpack("=" + "".join(_TYPES[kind] for kind, _ in fields), program.params)
-    return {name: value for (_, name), value in zip(fields, values, strict=True)}
-
-
-@functools.cache
-def chain_of(program: _kernels.Program) -> _kernels.Program:
-    """Return the program of the same loops, one after the other."""
+    params = {name: value for (_, name), value in zip(fields, values, strict=True)}
     make: Any = _kernels.Program
-    chain: _kernels.Program = make(program.names, program.src_bits, program.dst_bits, params_of(program), fused=False)
+    chain: _kernels.Program = make(program.names, program.src_bits, program.dst_bits, params, fused=False)
     assert chain.params == program.params
     return chain
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 from support.checkpoint_files import parse
 from support.paths import TESTS
@@ -30,3 +31,8 @@ def tensors_of(folder: Path, pattern: str = "*.safetensors") -> dict[str, tuple[
 def digest(content: bytes) -> str:
     """Return what stands for tensors in the digests.json of golden files."""
     return hashlib.sha256(content).hexdigest()[:16]
+
+
+def digests_of(folder: Path) -> dict[str, list[Any]]:
+    """Return the type, the shape and the digest of every tensor of a folder, as JSON has them."""
+    return {name: [kind, list(shape), digest(one)] for name, (kind, shape, one) in sorted(tensors_of(folder).items())}

@@ -104,16 +104,11 @@ def _case(name: str, messages: dict[Any, bytes]) -> Case:
     for one in sets.values():
         for tensors, types in zip(one.values(), declared, strict=True):
             for tensor, elem_type in zip(tensors, types, strict=True):
-                _set_type(tensor, elem_type)
+                if (tensor.data_type, elem_type) == (onnx.TensorProto.UINT16, onnx.TensorProto.BFLOAT16):
+                    tensor.data_type = elem_type  # NumPy had no bfloat16, and it was stored as uint16
+                if tensor.data_type != elem_type:
+                    raise ValueError(f"{tensor.name}: has the type {tensor.data_type}, the model declares {elem_type}")
     return Case(name, model, [(one["input"], one["output"]) for one in sets.values()])
-
-
-def _set_type(tensor: onnx.TensorProto, declared: int) -> None:
-    """Give a tensor the type that the model declares: NumPy had no bfloat16, and it was stored as uint16."""
-    if tensor.data_type == onnx.TensorProto.UINT16 and declared == onnx.TensorProto.BFLOAT16:
-        tensor.data_type = declared
-    if tensor.data_type != declared:
-        raise ValueError(f"{tensor.name}: has the type {tensor.data_type}, and the model declares {declared}")
 
 
 def cases_of_wheel(wheel: Path) -> list[Case]:
@@ -128,14 +123,10 @@ def cases_of_wheel(wheel: Path) -> list[Case]:
         return cases_in(made)
 
 
-def opset_of(case: Case) -> int:
-    """Return the opset that a case was made for."""
-    return max(one.version for one in case.model.opset_import if one.domain in ("", "ai.onnx"))
-
-
 def differences(case: Case) -> Iterator[Difference | int]:
     """Yield the number of elements of each output, and each element that differs."""
     evaluator = Evaluator(case.model)
+    opset = max(one.version for one in case.model.opset_import if one.domain in ("", "ai.onnx"))
     for inputs, outputs in case.data_sets:
         arrays = [to_array(tensor_of(value)) for value in inputs]
         found = evaluator.run(None, dict(zip(evaluator.input_names, arrays, strict=True)))
@@ -149,9 +140,7 @@ def differences(case: Case) -> Iterator[Difference | int]:
             before, after = (onnx.TensorProto.DataType.Name(one.data_type) for one in (inputs[0], wanted))
             for place in np.flatnonzero(got_codes != stored).tolist():
                 source = int(given[place]) if given.size == stored.size else -1
-                yield Difference(
-                    case.name, opset_of(case), before, after, source, int(stored[place]), int(got_codes[place])
-                )
+                yield Difference(case.name, opset, before, after, source, int(stored[place]), int(got_codes[place]))
 
 
 def _number(code: int, type_name: str) -> float:
@@ -166,11 +155,8 @@ def _fnuz_inf(one: Difference) -> bool:
 
 
 def _e5m2_nan(one: Difference) -> bool:
-    return (
-        one.target == "FLOAT8E5M2"
-        and np.isnan(_number(one.given, one.source))
-        and (one.stored, one.got) == (0x7F, 0x7E)
-    )
+    codes = (one.stored, one.got)
+    return one.target == "FLOAT8E5M2" and np.isnan(_number(one.given, one.source)) and codes == (0x7F, 0x7E)
 
 
 def _fnuz_nan(one: Difference) -> bool:

@@ -20,8 +20,6 @@ Tensors = dict[str, tuple[str, tuple[int, ...]]]
 
 INDEX = "model.safetensors.index.json"
 SHARDS = "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
-
-
 KEY = "quantization_config"
 
 

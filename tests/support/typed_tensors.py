@@ -19,8 +19,6 @@ Tensors = Mapping[str, Array]
 FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
 
 DTYPES = {name: np.dtype(getattr(ml_dtypes, dtype, dtype)) for dtype, name in NAMES.items()}
-
-
 BF16, F8, E8M0 = np.dtype(ml_dtypes.bfloat16), np.dtype(ml_dtypes.float8_e4m3fn), np.dtype(ml_dtypes.float8_e8m0fnu)
 TARGETS = {"bfloat16": BF16, "float16": np.dtype(np.float16), "float32": np.dtype(np.float32)}
 

@@ -237,20 +237,13 @@ def test_random_numbers_of_a_compiled_function() -> None:
 
 
 # ---- arguments that change from call to call: formats, however they are named, numbers, axes
-def _formats() -> list[list[Any]]:
-    class Numbers(enum.IntEnum):
-        FLOAT8 = 17
-        HALF = 10
-        INT4 = 22
-
-    names = ["float8_e4m3fn", "float16", "int4"]
-    return [
-        names, [17, 10, 22], list(Numbers), [lp.formats[name] for name in names],
-        [torch.float8_e4m3fn, torch.half, torch.int8],
-    ]  # fmt: skip
-
-
-by_formats = pytest.mark.parametrize("formats", _formats(), ids=["names", "numbers", "IntEnum", "Format", "dtypes"])
+FORMATS: dict[str, list[Any]] = {
+    "names": ["float8_e4m3fn", "float16", "int4"], "numbers": [17, 10, 22],
+    "IntEnum": list(enum.IntEnum("Numbers", {"FLOAT8": 17, "HALF": 10, "INT4": 22})),
+    "Format": [lp.formats[name] for name in ("float8_e4m3fn", "float16", "int4")],
+    "dtypes": [torch.float8_e4m3fn, torch.half, torch.int8],
+}  # fmt: skip
+by_formats = pytest.mark.parametrize("formats", FORMATS.values(), ids=FORMATS)
 
 
 def _check_changes(call: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> None:

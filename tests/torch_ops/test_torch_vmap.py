@@ -63,9 +63,6 @@ def test_every_call(name: str) -> None:
 
 
 # ---- quantization: what is batched, and the granularity of the scales
-
-
-X, SCALE, BOTH = (0, None), (None, 0), (0, 0)
 GRANULARITIES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "one scale": ((4, 6), (), {}), "one scale in a row": ((4, 6), (1,), {"axis": 0}),
     "one scale of the rank of x": ((4, 6), (1, 1), {}), "one scale, x 0-d": ((), (), {}),
@@ -85,7 +82,7 @@ def _batched(shape: tuple[int, ...], dim: int | None) -> tuple[int, ...]:
     return shape if dim is None else (SIZE, *shape)
 
 
-@pytest.mark.parametrize("dims", [X, SCALE, BOTH], ids=["x", "scale", "both"])
+@pytest.mark.parametrize("dims", [(0, None), (None, 0), (0, 0)], ids=["x", "scale", "both"])
 @pytest.mark.parametrize("granularity", GRANULARITIES)
 def test_scales(granularity: str, dims: tuple[Any, Any]) -> None:
     shape, scale_shape, options = GRANULARITIES[granularity]

@@ -18,11 +18,10 @@ from lowprec.checkpoints import convert, inspect, read_array
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
-BY_NAME = {"ids": lambda fmt: fmt.name}
 X = values((6, 10))
 
 
-@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+@pytest.mark.parametrize("fmt", NUMERIC, ids=lambda fmt: fmt.name)
 def test_npy_there_and_back(fmt: Format) -> None:
     np.save("x.npy", X)
     own = hasattr(np, fmt.name)
@@ -126,22 +125,16 @@ METHODS = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Return a list that grows by one whenever an archive's directory is read."""
-    found: list[object] = []
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_worker_reads_the_directory_once(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[tuple[Any, ...]] = []
 
     class Counted(zipfile.ZipFile):
         def __init__(self, *arguments: Any, **options: Any) -> None:
-            found.append(arguments)
+            opened.append(arguments)
             super().__init__(*arguments, **options)
 
     monkeypatch.setattr(zipfile, "ZipFile", Counted)
-    return found
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_a_worker_reads_the_directory_once(threads: int, opened: list[object]) -> None:
     arrays = {f"t{index}": np.full(3, index, np.float32) for index in range(60)}
     np.savez("x.npz", **arrays)
     opened.clear()

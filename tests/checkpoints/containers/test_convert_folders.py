@@ -253,13 +253,6 @@ def test_a_recipe_describes_the_part_alone() -> None:
     assert Path("whole", INDEX).exists()
 
 
-def split_weight() -> Path:
-    weight, scale = {P.format(0): np.ones((128, 128), F8)}, {f"{P.format(0)}_scale_inv": np.ones((1, 1), np.float32)}
-    config = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
-    names = [f"model-0000{n}-of-00002.safetensors" for n in (1, 2)]
-    return write_model(Path("m"), dict(zip(names, (weight, scale), strict=True)), config)
-
-
 @pytest.mark.parametrize(
     "options",
     [{"to": "bfloat16"}, {"to": "float16"}, {"to": "float8_e5m2"}, {"recipe": "int8"}, {"recipe": "fp8-block"}],
@@ -267,9 +260,14 @@ def split_weight() -> Path:
 )  # fmt: skip
 def test_codes_whose_scales_are_in_another_part(options: dict[str, Any]) -> None:
     """Never taken for values, with the shard alone and with the folder that lacks the other one."""
-    folder = split_weight()
-    shard = folder / "model-00001-of-00002.safetensors"
-    (folder / "model-00002-of-00002.safetensors").unlink()
+    shards = {
+        "model-00001-of-00002.safetensors": {P.format(0): np.ones((128, 128), F8)},
+        "model-00002-of-00002.safetensors": {f"{P.format(0)}_scale_inv": np.ones((1, 1), np.float32)},
+    }
+    config = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
+    folder = write_model(Path("m"), shards, config)
+    shard, other = map(folder.joinpath, shards)
+    other.unlink()
     for path, target in ((shard, "out.safetensors"), (folder, "out")):
         why = "no scales in this part; take the whole model|is quantized already"
         convert_fails(why, path, target, part=True, **options)

@@ -31,7 +31,6 @@ helper: Any = optional("onnx:helper")
 numpy_helper: Any = optional("onnx:numpy_helper")
 safe_open: Any = optional("safetensors:safe_open")
 
-
 TABLE = table(__file__)
 
 

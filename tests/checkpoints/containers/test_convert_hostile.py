@@ -53,9 +53,6 @@ SAFETENSORS: dict[str, tuple[Callable[[Path], object], str]] = {
 }  # fmt: skip
 
 
-READERS: tuple[Callable[[Path], object], ...] = (inspect, check, checkpoints.open)
-
-
 def refused(path: Path, why: str) -> None:
     target = f"y{path.suffix}" if path.suffix in (".onnx", ".npz") else "y.safetensors"
     before = everything(path.parent)
@@ -63,7 +60,7 @@ def refused(path: Path, why: str) -> None:
     try:
         with pytest.raises(FileError, match=why) as caught:
             convert(path, path.with_name(target), to="float16")
-        for read in READERS:
+        for read in (inspect, check, checkpoints.open):
             with pytest.raises(FileError, match=why):
                 read(path)
         assert tracemalloc.get_traced_memory()[1] < (1 << 22 if path.suffix == ".gguf" else 1 << 24)
@@ -231,8 +228,7 @@ def _zip(**options: Any) -> Callable[[Path], None]:
         np.savez(path, w=values((4, 4)))
         content = bytearray(path.read_bytes())
         at = content.rindex(b"PK\x01\x02")
-        for name, (offset, form, value) in options.items():
-            assert name
+        for offset, form, value in options.values():
             struct.pack_into(form, content, at + offset, value)
         path.write_bytes(content)
 

@@ -27,7 +27,6 @@ from lowprec.checkpoints import convert, inspect
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.spec.formats import ONNX_NUMERIC, Format
 
-BY_NAME = {"ids": lambda fmt: fmt.name}
 W = np.nan_to_num(values((8, 16), 1), posinf=3.0, neginf=-3.0) % 3
 B = np.linspace(-1, 1, 16).astype(np.float32)
 C = np.full((16,), 2, np.float32)
@@ -75,7 +74,7 @@ def source() -> Path:
     return Path("x.onnx")
 
 
-@pytest.mark.parametrize("fmt", ONNX_NUMERIC, **BY_NAME)
+@pytest.mark.parametrize("fmt", ONNX_NUMERIC, ids=lambda fmt: fmt.name)
 def test_every_format(fmt: Format, source: Path) -> None:
     report = convert(source, "y.onnx", to=fmt, raw=True, verify=True)
     assert {one.name: one.action for one in report.tensors} == {

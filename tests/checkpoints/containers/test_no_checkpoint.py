@@ -218,7 +218,12 @@ def test_an_adapter() -> None:
         assert found[A].dtype == np.float16
 
 
-def check_tool(name: str, configured: bool) -> None:
+@pytest.mark.parametrize("configured", [True, False], ids=["by the configuration", "by the names of tensors"])
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_tool_that_is_named(name: str, configured: bool) -> None:
+    write_folder(Path("in"), LAYOUTS[name])
+    if not configured:
+        Path("in/config.json").write_text('{"model_type": "llama"}')
     text = f"in: is quantized by {TOOLS[name]}, which lowprec does not read; "
     for options in ("--to bfloat16", "--recipe fp8-dynamic", "--layout modelopt"):
         said = fail("convert", "in", "out", *options.split(), "--progress", "none")
@@ -228,19 +233,6 @@ def check_tool(name: str, configured: bool) -> None:
     assert [one.misread for one in findings] == [not configured]
     assert findings[0].text.startswith(text[4:])
     assert f"it {text[4:]}" in run("inspect", "in")
-
-
-@pytest.mark.parametrize("name", TOOLS)
-def test_a_tool_that_the_configuration_names(name: str) -> None:
-    write_folder(Path("in"), LAYOUTS[name])
-    check_tool(name, configured=True)
-
-
-@pytest.mark.parametrize("name", TOOLS)
-def test_a_tool_by_the_names_of_tensors(name: str) -> None:
-    write_folder(Path("in"), LAYOUTS[name])
-    Path("in/config.json").write_text('{"model_type": "llama"}')
-    check_tool(name, configured=False)
 
 
 @pytest.mark.parametrize("name", [name for name in LAYOUTS if name not in TOOLS])

@@ -6,7 +6,6 @@ golden/auto_round is what auto-round 0.16.1 writes, and its digests are of what 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from fractions import Fraction
@@ -17,8 +16,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.checkpoint_files import convert_fails
+from support.golden import digest
 from support.paths import table
-from support.typed_tensors import Array, Tensors, read_tensors, words, write_model
+from support.typed_tensors import Tensors, read_tensors, words, write_model
 
 import lowprec as lp
 from lowprec.checkpoints import convert
@@ -26,7 +26,6 @@ from lowprec.checkpoints.files.errors import FileError
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "auto_round"
 DIGESTS = json.loads((GOLDEN / "digests.json").read_text(encoding="utf-8"))
-NAMES = [name for name in DIGESTS if name != "versions"]
 P = "model.layers.0.mlp.up_proj"
 Config = dict[str, Any]
 
@@ -35,14 +34,14 @@ def errors(source: Path) -> list[str]:
     return [one.text for one in lp.checkpoints.check(source) if one.misread]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in DIGESTS if name != "versions"])
 def test_folders_of_auto_round(name: str) -> None:
     convert(GOLDEN / name, "out", to="float16", verify=True)
     values = read_tensors(Path("out"))
     assert DIGESTS[name]
-    for weight, (digest, shape) in DIGESTS[name].items():
+    for weight, (expected, shape) in DIGESTS[name].items():
         assert list(values[weight].shape) == shape
-        assert hashlib.sha256(values[weight].tobytes()).hexdigest()[:16] == digest
+        assert digest(values[weight].tobytes()) == expected
     assert not [one for one in values if "qweight" in one or "scale" in one]
     assert "quantization_config" not in Path("out/config.json").read_text(encoding="utf-8")
     assert not errors(GOLDEN / name)
@@ -153,38 +152,27 @@ def described(method: str, **weights: Any) -> Config:
     return {"quant_method": method, "config_groups": {"group_0": {"targets": ["Linear"], "weights": weights}}}
 
 
-def signed(kind: str) -> tuple[Tensors, Config, Array]:
-    """Return a weight with scales of both signs, the description, and the values by fractions."""
+@pytest.mark.parametrize("kind", ["GPTQ", "compressed-tensors words", "compressed-tensors int8"])
+def test_integers_with_scales_of_both_signs(kind: str) -> None:
+    """The values are those by fractions."""
     random = np.random.default_rng(5)
     codes, zeros = random.integers(0, 16, (32, 64)), random.integers(0, 16, (32, 2))
-    scales = np.float16(random.uniform(-0.1, 0.1, (32, 2)))
-    if kind in ("compressed-tensors words", "compressed-tensors int8"):
+    scales = random.uniform(-0.1, 0.1, (32, 2)).astype(np.float16)
+    if kind != "GPTQ":
         zeros[:] = 8
-    values = [
-        [
-            (int(code) - int(zeros[row, column // 32])) * Fraction(float(scales[row, column // 32]))
-            for column, code in line
-        ]
-        for row, line in enumerate(map(enumerate, codes))
-    ]
-    expected = np.array([[float(value) for value in line] for line in values], np.float32)
+    factors = np.repeat([list(map(Fraction, row)) for row in scales.tolist()], 32, axis=1)
+    expected = ((codes - np.repeat(zeros, 32, axis=1)) * factors).astype(np.float32)
     if kind == "GPTQ":
         tensors = {
             "qweight": words(codes, 4).T.copy(), "qzeros": words(zeros.T, 4), "scales": np.ascontiguousarray(scales.T),
         }  # fmt: skip
-        return tensors, described("gptq", bits=4, group_size=32, checkpoint_format="gptq_v2"), expected
-    if kind == "compressed-tensors words":
-        tensors = {"weight_packed": words(codes, 4), "weight_shape": np.array([32, 64]), "weight_scale": scales}
-        config = described("compressed-tensors", num_bits=4, type="int", strategy="group", group_size=32)
-        return tensors, config, expected
-    tensors = {"weight": (codes - 8).astype(np.int8), "weight_scale": scales}
-    config = described("compressed-tensors", num_bits=8, type="int", strategy="group", group_size=32)
-    return tensors, config, expected
-
-
-@pytest.mark.parametrize("kind", ["GPTQ", "compressed-tensors words", "compressed-tensors int8"])
-def test_integers_with_scales_of_both_signs(kind: str) -> None:
-    tensors, config, expected = signed(kind)
+        config = described("gptq", bits=4, group_size=32, checkpoint_format="gptq_v2")
+    else:
+        tensors, bits = {"weight": (codes - 8).astype(np.int8), "weight_scale": scales}, 8
+        if kind == "compressed-tensors words":
+            tensors = {"weight_packed": words(codes, 4), "weight_shape": np.array([32, 64]), "weight_scale": scales}
+            bits = 4
+        config = described("compressed-tensors", num_bits=bits, type="int", strategy="group", group_size=32)
     source = write_model(
         Path("in"), {"model.safetensors": {f"{P}.{name}": one for name, one in tensors.items()}},
         {"quantization_config": config},

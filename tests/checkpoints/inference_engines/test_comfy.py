@@ -59,12 +59,9 @@ def test_dequantized_to_the_values_of_comfy_kitchen(file: str) -> None:
             assert (dtype, shape, content) == ("BF16", wide[name][1], rounded.tobytes())
 
 
-TOOLS = {"float8_e4m3fn": FP8_TOOL, "mxfp8": MXFP8_TOOL, "nvfp4": NVFP4_TOOL}
-
-
 def quantized(name: str, x: Array, fmt: Format) -> tuple[Array, Array, Array, np.float32 | None]:
     """Return scales, bytes of codes, values read back, and the scale of the whole tensor."""
-    tool: Tool = TOOLS[name]
+    tool: Tool = {"float8_e4m3fn": FP8_TOOL, "mxfp8": MXFP8_TOOL, "nvfp4": NVFP4_TOOL}[name]
     largest = float(np.abs(x.astype(np.float64)).max())
     second = None if tool.second_scale is None else tool.second_scale(largest, fmt)
     scales, codes = tool.quantize(x.view(fmt.code_dtype), fmt, SCHEMES[name], second)
@@ -107,7 +104,6 @@ def test_small_weights_in_float16() -> None:
 
 
 TABLE = table(__file__)
-QUANTIZED = [module for modules in TABLE["quantized"].values() for module in modules]
 KEPT: dict[str, list[str]] = TABLE["kept"]
 
 
@@ -118,7 +114,7 @@ def why(recipe: str, name: str, shape: tuple[int, ...] = (32, 32)) -> str:
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-@pytest.mark.parametrize("module", QUANTIZED)
+@pytest.mark.parametrize("module", [module for modules in TABLE["quantized"].values() for module in modules])
 def test_weights_of_repeated_blocks_are_quantized(recipe: str, module: str) -> None:
     assert why(recipe, f"{module}.weight") == ""
     assert why(recipe, f"{module}.bias").startswith("no .weight of two axes")

@@ -17,17 +17,13 @@ AWQ = {"quant_method": "awq", "bits": 4, "version": "gemm", "zero_point": True}
 GPTQ = {"quant_method": "gptq", "desc_act": False, "checkpoint_format": "gptq"}
 
 
-def as_int32(numbers: Any) -> Array:
-    return np.asarray(numbers, np.uint32).view(np.int32)
-
-
 def awq_words(codes: Array) -> Array:
     """AutoAWQ: for i of eight, word |= codes[8 * word + order[i]] << (4 * i)."""
     order = [0, 2, 4, 6, 1, 3, 5, 7]
     packed = [
         [sum(int(row[at + order[i]]) << (4 * i) for i in range(8)) for at in range(0, len(row), 8)] for row in codes
     ]
-    return as_int32(packed).reshape(len(codes), -1)
+    return np.asarray(packed, np.uint32).view(np.int32).reshape(len(codes), -1)
 
 
 def make_codes(inputs: int, outputs: int, bits: int, groups: int, dtype: Any) -> tuple[Array, Array, Array]:

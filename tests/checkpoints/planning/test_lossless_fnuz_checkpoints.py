@@ -114,23 +114,21 @@ def test_every_layout(layout: str) -> None:
         assert (one.dtype, one.tobytes()) == (expected.dtype, expected.tobytes())
 
 
-def fnuz_model(folder: Path) -> tuple[Path, dict[str, Array]]:
-    """Write a weight with 240, one without, and one with a NaN."""
+def test_240_is_rounded_at_its_scale() -> None:
+    """Of the formats of MI300; the numbers below 2^-6 then have a bit less, which is counted by rows.
+
+    The model has a weight with 240, one without, and one with a NaN.
+    """
     codes = np.arange(256, dtype=np.uint8).reshape(4, 64)
     codes[codes == 0x80] = 1
     without = np.where(codes & 0x7F == 0x7F, 2, codes).astype(np.uint8)
-    nan = without.copy()
-    nan[1, 1] = 0x80
+    invalid = without.copy()
+    invalid[1, 1] = 0x80
     tensors = {}
-    for number, one in enumerate((codes, without, nan)):
-        tensors[f"model.layers.{number}.up_proj.weight"] = one.view(FNUZ)
+    for number, stored in enumerate((codes, without, invalid)):
+        tensors[f"model.layers.{number}.up_proj.weight"] = stored.view(FNUZ)
         tensors[f"model.layers.{number}.up_proj.weight_scale_inv"] = random_scales((1, 1))
-    return write_model(folder, {"a.safetensors": tensors}, {"quantization_config": FP8}), tensors
-
-
-def test_240_is_rounded_at_its_scale() -> None:
-    """Of the formats of MI300; the numbers below 2^-6 then have a bit less, which is counted by rows."""
-    source, tensors = fnuz_model(Path("in"))
+    source = write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": FP8})
     report = convert(source, "out", recipe="fn", verify=True)
     written = read_tensors(Path("out"))
     one, other, nan = (f"model.layers.{number}.up_proj.weight" for number in range(3))

@@ -47,7 +47,6 @@ MXFP4 = Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E8M0FNU, Grid(1, 32))
 FP8 = {float(np.float32(code)) for code in np.arange(256, dtype=np.uint8).view(F8) if not np.isnan(code)}
 """Every value of float8_e4m3fn, as ml_dtypes has them."""
 
-
 BLOCKS = Grid(128, 128)
 
 
@@ -73,12 +72,6 @@ def random_weight(shape: tuple[int, int], low: int, high: int, seed: int = 0) ->
     return rng.integers(0, 16, shape, np.uint8), scales
 
 
-def values_of(codes: Array, scales: Array) -> Array:
-    """Return FP4 values times 2^(s - 127) in float64."""
-    exponents = np.repeat(scales.astype(np.int64), 32, axis=1)[:, : codes.shape[1]] - 127
-    return np.ldexp(FP4[codes].astype(np.float64), exponents)
-
-
 @pytest.mark.parametrize("span", range(24))
 def test_every_code_at_every_span(span: int) -> None:
     """A tile is exact if and only if float8_e4m3fn has each value over the scale of the tile."""
@@ -98,28 +91,19 @@ def test_every_code_at_every_span(span: int) -> None:
         assert (error == 0) == exact
 
 
-def deepseek(codes: Array, scales: Array) -> tuple[Array, Array]:
-    """Return codes and scales as DeepSeek-V4's inference/convert.py computes them, in NumPy."""
-    rows, columns = codes.shape
-    high, wide = rows // 128, columns // 128
-    x = FP4[codes].reshape(high, 128, wide, 128).transpose(0, 2, 1, 3)
-    factors = scales.view(E8M0).astype(np.float32).reshape(high, 128, wide, 4).transpose(0, 2, 1, 3)
-    factors = factors.reshape(high, wide, -1)
-    of_tiles = factors.max(axis=2, keepdims=True) / np.float32(64)
-    offsets = np.repeat((factors / of_tiles).reshape(high, wide, 128, 4), 32, axis=3)
-    result = (x * offsets).transpose(0, 2, 1, 3).reshape(rows, columns)
-    return result.astype(F8).view(np.uint8), of_tiles[:, :, 0].astype(E8M0).view(np.uint8)
-
-
 @pytest.mark.parametrize("low", [118, 108])
 def test_the_bytes_of_deepseeks_own_script(low: int) -> None:
-    """Exact tiles and others."""
+    """Exact tiles and others, as DeepSeek-V4's inference/convert.py computes them, in NumPy."""
     codes, scales = random_weight((256, 384), low, 130, 3)
     scales[:128] -= 2  # tiles have scales of their own
     of_tiles, result, errors = convert(codes, scales, tiles(FLOAT8_E8M0FNU))
-    expected = deepseek(codes, scales)
-    assert np.array_equal(result, expected[0])
-    assert np.array_equal(of_tiles, expected[1])
+    x = FP4[codes].reshape(2, 128, 3, 128).transpose(0, 2, 1, 3)
+    factors = scales.view(E8M0).astype(np.float32).reshape(2, 128, 3, 4).transpose(0, 2, 1, 3).reshape(2, 3, -1)
+    wanted = factors.max(axis=2, keepdims=True) / np.float32(64)
+    offsets = np.repeat((factors / wanted).reshape(2, 3, 128, 4), 32, axis=3)
+    expected = (x * offsets).transpose(0, 2, 1, 3).reshape(256, 384)
+    assert np.array_equal(result, expected.astype(F8).view(np.uint8))
+    assert np.array_equal(of_tiles, wanted[:, :, 0].astype(E8M0).view(np.uint8))
     assert (errors > 0).any() == (low == 108)
 
 
@@ -152,7 +136,8 @@ def test_the_smallest_scales(largest: int, scale: Format) -> None:
     factor = float(of_tiles.view(scale.dtype)[0, 0])
     assert factor == 2.0 ** (max(largest - 6, 1) - 127)
     back = result.view(F8).astype(np.float64) * factor
-    assert np.array_equal(back, values_of(codes, scales))
+    exponents = np.repeat(scales.astype(np.int64), 32, axis=1) - 127
+    assert np.array_equal(back, np.ldexp(FP4[codes].astype(np.float64), exponents))
 
 
 def test_the_largest_scales() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tracemalloc
 from pathlib import Path
-from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -20,7 +19,6 @@ from lowprec.checkpoints.schemes.dequantize import PART, Parameters, add_losses
 from lowprec.loss.error_stats import ErrorStats
 from lowprec.spec.formats import BFLOAT16, FLOAT8_E4M3FN, FLOAT16, FLOAT32, Format
 
-Array = np.ndarray[Any, Any]
 SOURCES = [BFLOAT16, FLOAT16, FLOAT32]
 
 

@@ -47,19 +47,6 @@ def _distributed(name: str) -> Array:
     return drawn[name]().astype(np.float32)
 
 
-def _edges(element: str) -> Array:
-    """Return blocks whose largest magnitude is where a rule changes its mind, or just beside it; a row each."""
-    fmt = lp.formats[element]
-    largest, steps = float(fmt.max), 2.0**fmt.mantissa_bits
-    # powers of two; the largest value; where `even` rounds the mantissa up, and a tie below
-    marks = np.array([1, largest / 2 ** np.floor(np.log2(largest)), 2 - 0.5 / steps, 2 - 1.5 / steps], np.float32)
-    exponents = np.r_[-100:-90, -20:20, 110:118]
-    absmax = np.ldexp(marks, exponents[:, None]).astype(np.float32).ravel()
-    absmax = np.concatenate([absmax, np.nextafter(absmax, np.float32(np.inf)), np.nextafter(absmax, np.float32(0))])
-    fractions = np.linspace(-1, 1, BLOCK - 1, dtype=np.float32)  # among them ties
-    return np.concatenate([absmax[:, None], absmax[:, None] * fractions], axis=1)
-
-
 def _tensor(x: Array, source: str) -> torch.Tensor:
     return torch.from_numpy(x).to(getattr(torch, source))
 
@@ -102,7 +89,13 @@ def test_blocks_are_torchaos(element: str, rule: str, source: str, tally: Counte
 @pytest.mark.parametrize("element", ELEMENTS)
 def test_edges_of_the_rules_are_torchaos(element: str, rule: str, source: str, tally: Counter[str]) -> None:
     """But for `rceil` just above a power of two times the largest value: its logarithm rounds down to an integer."""
-    x = _tensor(_edges(element), source)
+    largest, steps = float(lp.formats[element].max), 2.0 ** lp.formats[element].mantissa_bits
+    # powers of two; the largest value; where `even` rounds the mantissa up, and a tie below; what is just beside them
+    marks = np.array([1, largest / 2 ** np.floor(np.log2(largest)), 2 - 0.5 / steps, 2 - 1.5 / steps], np.float32)
+    absmax = np.ldexp(marks, np.r_[-100:-90, -20:20, 110:118][:, None]).astype(np.float32).ravel()
+    absmax = np.concatenate([absmax, np.nextafter(absmax, np.float32(np.inf)), np.nextafter(absmax, np.float32(0))])
+    fractions = np.linspace(-1, 1, BLOCK - 1, dtype=np.float32)  # among them ties
+    x = _tensor(np.concatenate([absmax[:, None], absmax[:, None] * fractions], axis=1), source)
     codes, scales = _ours(x, element, rule)
     their_codes, their_scales = _theirs(x, element, rule)
     same = (scales == their_scales).ravel()
@@ -111,7 +104,7 @@ def test_edges_of_the_rules_are_torchaos(element: str, rule: str, source: str, t
     if rule != "rceil" or source == "bfloat16":
         assert same.all()
         return
-    above = np.frexp(x[:, 0].double().numpy() / float(lp.formats[element].max))[0] * 2
+    above = np.frexp(x[:, 0].double().numpy() / largest)[0] * 2
     assert (~same).sum() > 30
     assert np.array_equal(~same & (above > 1), ~same)
     assert (above[~same] < 1 + 2.0**-20).all()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import ml_dtypes
 import numpy as np
 import pytest
@@ -16,22 +14,10 @@ from lowprec import reference
 RULES = (None, "torchao", "modelopt", "transformer_engine")
 
 
-def stepwise(x: np.ndarray[Any, Any], block: int, g: Any) -> tuple[Any, Any]:
-    """Return the codes of elements and scales of finite rows of whole blocks, each step rounded by NumPy."""
-    blocks = x.astype(np.float32).reshape(len(x), -1, block)
-    a = np.abs(blocks).max(-1)
-    with np.errstate(all="ignore"):
-        wanted = np.minimum(a / np.float32(6) / np.float32(g), np.float32(448)).astype(ml_dtypes.float8_e4m3fn)
-        scales = np.where(a > 0, np.maximum(bits_of(wanted), 1), 0).astype(np.uint8)
-        d = scales.view(ml_dtypes.float8_e4m3fn).astype(np.float32) * np.float32(g)
-        quotient = np.where(d[..., None] == 0, np.copysign(np.float32(0), blocks), blocks / d[..., None])
-    codes = bits_of(np.clip(quotient, -6, 6).astype(ml_dtypes.float4_e2m1fn))
-    return codes.reshape(x.shape), scales
-
-
 @pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("factor", [None, 1.0, 2.0**-149, 1e-38, 0.0123, 3e38])
 def test_steps(factor: float | None) -> None:
+    """Of finite rows of whole blocks, each step rounded by NumPy."""
     rng = np.random.default_rng(4)
     for scale in (1.0, 1e-30, 1e-42, 1e36):
         x = (rng.standard_normal((5, 96)) * scale * np.exp2(rng.integers(-20, 3, (5, 96)))).astype(np.float32)
@@ -41,7 +27,14 @@ def test_steps(factor: float | None) -> None:
             assert g == max(np.abs(x).max() / np.float32(2688), np.float32(2.0**-149))
         else:
             assert g == np.float32(factor)
-        wanted, wanted_scales = stepwise(x, 16, g)
+        blocks = x.reshape(5, 6, 16)
+        a = np.abs(blocks).max(-1)
+        with np.errstate(all="ignore"):
+            rounded = np.minimum(a / np.float32(6) / np.float32(g), np.float32(448)).astype(ml_dtypes.float8_e4m3fn)
+            wanted_scales = np.where(a > 0, np.maximum(bits_of(rounded), 1), 0).astype(np.uint8)
+            d = wanted_scales.view(ml_dtypes.float8_e4m3fn).astype(np.float32) * np.float32(g)
+            quotient = np.where(d[..., None] == 0, np.copysign(np.float32(0), blocks), blocks / d[..., None])
+        wanted = bits_of(np.clip(quotient, -6, 6).astype(ml_dtypes.float4_e2m1fn)).reshape(x.shape)
         assert np.array_equal(bits_of(scales), wanted_scales)
         assert np.array_equal(bits_of(elements), wanted)
         moved = lp.nvfp4_quantize(np.ascontiguousarray(x.T), axis=0, global_scale=factor)
@@ -77,7 +70,7 @@ def test_others_treat_zero_blocks_otherwise() -> None:
     assert codes == {None: 0, "torchao": 0x08, "modelopt": 0x38, "transformer_engine": 0}  # 0, 2**-6, 1, 0
 
 
-@pytest.mark.parametrize("rule", [None, "torchao", "modelopt", "transformer_engine"])
+@pytest.mark.parametrize("rule", RULES)
 def test_the_global_scale_does_not_depend_on_the_floating_point_mode(rule: str | None, odd_mode: None) -> None:
     for n in range(1, 60):  # of a quotient that is not exact two of the four modes round another way
         largest = np.float32(1 + n / 64)

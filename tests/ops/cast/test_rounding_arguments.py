@@ -21,7 +21,6 @@ CALLS: dict[str, Callable[..., Any]] = {
     "encode": lambda **how: lp.encode(X, "float8_e5m2", **how),
     "quantize_linear": lambda **how: lp.quantize_linear(X, 0.5, output_dtype="float8_e5m2", **how),
 }
-DRAWN = {"rounding": "stochastic", "seed": 1}
 
 
 @pytest.fixture(params=CALLS.values(), ids=CALLS)

@@ -27,7 +27,6 @@ BY_NAME = {"ids": lambda fmt: fmt.name}
 OUTPUTS = PRECISIONS[:3]
 SOURCES = list(dict.fromkeys(types.x for types in type_table("DequantizeLinear", 28)))
 SCALES = list(dict.fromkeys(types.scale for types in type_table("DequantizeLinear", 28)))
-FLOAT32, INT32 = as_format("float32"), as_format("int32")
 
 
 def _scales(fmt: Format, count: int) -> np.ndarray:
@@ -96,7 +95,7 @@ def test_int32_is_rounded_to_float32_first(scale_format: Format, tally: Counter[
     x = np.concatenate([np.clip(both, -(2**31), 2**31 - 1), rng.integers(-(2**31), 2**31, 2000)]).astype(np.int32)
     scale = _scales(scale_format, 20)
     grid = np.broadcast_to(x, (len(scale), len(x)))
-    types = Types(INT32, scale_format, scale_format)
+    types = Types(as_format("int32"), scale_format, scale_format)
     for output in OUTPUTS:
         options = {"axis": 0, "output_dtype": output}
         expected = expect_dequantized(grid, scale, None, types, options)

@@ -47,17 +47,6 @@ def odd_and_exponent(ties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return whole >> zeros, exponent - 16 + zeros
 
 
-def hard_for(target: Format) -> tuple[np.ndarray, np.ndarray]:
-    """Return the hardest x and scales of every tie of a target; the scales are near 1."""
-    x, scale = [], []
-    for odd, exponent in zip(*odd_and_exponent(table(target).midpoints), strict=True):
-        chosen = HARD.odd == odd
-        x.append(np.ldexp(HARD.x[chosen], exponent + 1 - 23))
-        scale.append(np.ldexp(HARD.scale[chosen], -23))
-    assert sum(map(len, x)) > 10 * len(x)
-    return np.concatenate(x), np.concatenate(scale)
-
-
 def multiplies(target: Format, *, saturate: bool = True) -> bool:
     """Whether float32 is quantized by a fused loop."""
     options = QuantizeOptions(output_dtype=target, saturate=saturate)
@@ -78,7 +67,13 @@ def test_ties_have_nine_bits_at_most(target: Format) -> None:
 
 @pytest.mark.parametrize(("target", "saturate"), [*SATURATING, *NOT_SATURATING], ids=str)
 def test_hardest_quotients(target: Format, saturate: bool, tally: Counter[str]) -> None:
-    hard_x, hard_scale = hard_for(target)
+    """Of every tie of a target; the scales are near 1 times a power of two."""
+    hard = []
+    for odd, exponent in zip(*odd_and_exponent(table(target).midpoints), strict=True):
+        chosen = HARD.odd == odd
+        hard.append([np.ldexp(HARD.x[chosen], exponent + 1 - 23), np.ldexp(HARD.scale[chosen], -23)])
+    hard_x, hard_scale = np.concatenate(hard, axis=1)
+    assert len(hard_x) > 10 * len(hard)
     for sign, exponent in itertools.product((1, -1), (-60, 0, 58)):
         x, scale = sign * np.ldexp(hard_x, exponent), np.ldexp(hard_scale, exponent)
         inside = (scale > 2.0**-60) & np.isfinite(x)

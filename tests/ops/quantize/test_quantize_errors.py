@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.optional import optional
 from support.quantize_cases import VERSIONS, type_table
 
 import lowprec as lp
 from lowprec.spec.formats import ONNX_NUMERIC
-
-torch: Any = optional("torch")
 
 X = np.ones((2, 6), np.float32)
 CODES = np.ones((2, 6), np.int8)

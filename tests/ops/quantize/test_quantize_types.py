@@ -23,8 +23,6 @@ from support.quantize_cases import (
 import lowprec as lp
 from lowprec.spec.formats import Format, as_format
 
-UINT8 = as_format("uint8")
-OUTPUTS = PRECISIONS[:3]
 OPERATORS: dict[str, tuple[Any, Any, str]] = {
     "QuantizeLinear": (lp.quantize_linear, quantize_case, "y"),
     "DequantizeLinear": (lp.dequantize_linear, dequantize_case, "x"),
@@ -55,11 +53,11 @@ def test_every_combination(operator: str, version: int, fmt: Format, tally: Coun
                     options["saturate"] = bool(rng.integers(2))
                 if version >= 23 and place % 3 == 0:
                     options["precision"] = PRECISIONS[rng.integers(4)].name
-                has_zero = has_zero or (version < 21 and fmt is not UINT8)
+                has_zero = has_zero or (version < 21 and fmt is not as_format("uint8"))
                 if version >= 21 and not has_zero:
                     options["output_dtype"] = fmt
             elif version >= 23 and (place % 4 or not types.scale.has_zero):
-                result = options["output_dtype"] = OUTPUTS[place % 3] if types.scale.has_zero else FLOAT32
+                result = options["output_dtype"] = PRECISIONS[place % 3] if types.scale.has_zero else FLOAT32
             case = draw(rng, types, (3, 5, 7), scale_shape, options, zero_point=has_zero)
             for who in tiers_and_threads(threads=()):
                 got = codes(function(case.x, case.scale, case.zero_point, **options), result)

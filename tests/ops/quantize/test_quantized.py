@@ -15,9 +15,6 @@ from lowprec.spec.formats import BLOCK_FORMATS, NUMERIC, Format, as_format
 from lowprec.spec.operator_versions import takes_codes
 
 TARGETS = [fmt for fmt in NUMERIC if takes_codes(fmt)]
-SIGNED = [fmt for fmt in TARGETS if fmt.signed]
-INTEGERS = [fmt for fmt in TARGETS if fmt.is_integer]
-MX = [name for name in BLOCK_FORMATS if name != "nvfp4"]
 BY_NAME = {"ids": lambda one: getattr(one, "name", one)}
 SHARING: list[dict[str, Any]] = [
     {}, {"axis": 0}, {"axis": -1}, {"axis": 1, "block_size": 3}, {"axis": 0, "block_size": 2},
@@ -45,7 +42,7 @@ def same(found: Any, *expected: Any) -> None:
 
 # ---- against the older functions
 @pytest.mark.parametrize("sharing", SHARING, ids=str)
-@pytest.mark.parametrize("to", SIGNED, **BY_NAME)
+@pytest.mark.parametrize("to", [fmt for fmt in TARGETS if fmt.signed], **BY_NAME)
 def test_scales_of_largest_magnitudes(to: Format, sharing: dict[str, Any]) -> None:
     for dtype in ("float32", "float16", "bfloat16"):
         x = sample(as_format(dtype).dtype)
@@ -65,7 +62,7 @@ def test_scales_of_largest_magnitudes(to: Format, sharing: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize("sharing", SHARING, ids=str)
-@pytest.mark.parametrize("to", INTEGERS, **BY_NAME)
+@pytest.mark.parametrize("to", [fmt for fmt in TARGETS if fmt.is_integer], **BY_NAME)
 def test_zero_points(to: Format, sharing: dict[str, Any]) -> None:
     x = sample()
     scale, zero = lp.minmax_scale(x, to, **sharing)
@@ -79,7 +76,7 @@ def test_zero_points(to: Format, sharing: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("axis", [None, 0, 1, -1])
 @pytest.mark.parametrize("size", [None, 2, 100])
-@pytest.mark.parametrize("to", MX)
+@pytest.mark.parametrize("to", [name for name in BLOCK_FORMATS if name != "nvfp4"])
 def test_mx(to: str, size: int | None, axis: int | None) -> None:
     for x in (sample(), sample(np.float64), sample(np.float16)):
         how = {"axis": -1 if axis is None else axis, "block_size": 32 if size is None else size}

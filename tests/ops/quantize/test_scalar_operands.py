@@ -19,7 +19,6 @@ from lowprec.backends.prepared_calls import DEQUANTIZED, QUANTIZED
 torch: Any = optional("torch")
 
 X = np.linspace(-3, 3, 24, dtype=np.float32).reshape(4, 6)
-HALF = X.astype(np.float16)
 CODES = np.arange(-12, 12, dtype=np.int8).reshape(4, 6)
 NUMBERS = [np.float64(0.1), np.longdouble(0.1), np.float64(np.inf)]
 KEPT = [np.float32(0.1), np.float16(0.1), ml_dtypes.bfloat16(0.1)]
@@ -45,7 +44,7 @@ def test_scales(scale: Any, given: Any) -> None:
     """The type of x decides how a number is rounded; a scalar of a type that scales have keeps it."""
     plain = np.asarray(scale) if any(scale is one for one in KEPT) else float(scale)
     is_strict = "strict" in type(given(X)).__module__
-    for x in (X, HALF) if isinstance(plain, float) and not is_strict else (X,):
+    for x in (X, X.astype(np.float16)) if isinstance(plain, float) and not is_strict else (X,):
         for how in ({}, {"scale_format": "bfloat16"}) if isinstance(plain, float) else ({},):
             expected = bits_of(lp.quantize_linear(x, plain, output_dtype="int8", **how))
             for _ in range(3):  # unknown, known

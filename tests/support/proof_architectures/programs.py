@@ -37,7 +37,6 @@ ROUNDED = (
 MX_ELEMENTS = (
     "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "int8",
 )  # fmt: skip
-MX_RULES = ("floor", "ceil", "rceil", "even", "nearest")
 WIDTHS = widths_of_params()
 
 Recorded = tuple[tuple[str, ...], int, int, bool, bytes]
@@ -99,19 +98,14 @@ def line_of(program: Recorded, driver: Driver) -> str:
 
 
 # ---- blocks ----------------------------------------------------------------------------------------------------------
-def _block_fields() -> dict[str, str]:
-    """Return name -> letter of `struct` of the fields of `block_params_t`."""
-    text = NATIVE.joinpath("scalar_block_kernels.h").read_text(encoding="utf-8").partition("} block_params_t;")[0]
-    fields = re.findall(r"^    (i32|u32|float) (\w+);", text, re.MULTILINE)
-    return {name: {"i32": "i", "u32": "I", "float": "f"}[kind] for kind, name in fields}
-
-
 def block_lines(driver: Driver) -> list[str]:
     """Return MX and NVFP4 blocks of every element, rule, rounding and treatment of NaN, as the driver reads them."""
-    fields, found = _block_fields(), {}
+    text = NATIVE.joinpath("scalar_block_kernels.h").read_text(encoding="utf-8").partition("} block_params_t;")[0]
+    fields, found = re.findall(r"^    (i32|u32|float) (\w+);", text, re.MULTILINE), {}
+    letters = {"i32": "<i", "u32": "<I", "float": "<f"}
 
     def record(params: dict[str, float], **options: Any) -> None:
-        packed = b"".join(struct.pack("<" + letter, params[name]) for name, letter in fields.items())
+        packed = b"".join(struct.pack(letters[kind], params[name]) for kind, name in fields)
         flags = f"{options['kind']} {options['ignores']:d} {options['integers']:d} {options['negative_zero']}"
         how = 1 if options["is_random"] else 2 if options["by_adding"] else 0
         block = 16 if options["kind"] else 32
@@ -120,7 +114,7 @@ def block_lines(driver: Driver) -> list[str]:
     modes = [RoundingOptions(mode, "sat_finite", None, 16 if mode in STOCHASTIC else None) for mode in ROUNDINGS]
     with mock.patch.object(_kernels, "BlockProgram", record):
         for options, specials in itertools.product(modes, SPECIALS):
-            for element, rule in itertools.product(MX_ELEMENTS, MX_RULES):
+            for element, rule in itertools.product(MX_ELEMENTS, ("floor", "ceil", "rceil", "even", "nearest")):
                 plan = mx_plan(FLOAT32, element_format(element), rule, specials, options)
                 mx_nvfp4_blocks.block_program.__wrapped__(plan, False)
             for scale_rule in (None, *NVFP4_RULES):

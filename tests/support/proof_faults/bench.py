@@ -30,16 +30,6 @@ def is_not_ours(case: Case, outcome: Outcome) -> bool:
     return case.kind == "memory" and any(text in outcome.said for text in NOT_OURS)
 
 
-def _may_stay(job: Job, left: set[str], case: Case, outcome: Outcome) -> set[str]:
-    """Return the names that may be left: documented ones after a kill, or where removing them failed."""
-    patterns = []
-    if outcome.status < 0 or case.group in CLEANING or is_not_ours(case, outcome):
-        patterns += [f"{job.target}.tmp-*", f"{job.target}.data", f"{job.target}.*.data"]
-    elif outcome.status and "--resume" in job.new:
-        patterns += [f"{job.target}.tmp-resume"]
-    return {name for name in left if any(fnmatch.fnmatchcase(name, one) for one in patterns)}
-
-
 def _of_status(case: Case, outcome: Outcome) -> list[str]:
     """Return what is wrong with a status and with what was said."""
     found, status, said = [], outcome.status, outcome.said
@@ -71,8 +61,13 @@ def problems(
             found.append("the target is neither the old one nor the new one")
     elif outcome.status and after != before:
         found.append("the target is not the old one")
-    if extra := left - _may_stay(job, left, case, outcome):
-        found.append(f"left: {', '.join(sorted(extra))}")
+    may_stay = []  # documented names after a kill, or where removing them failed
+    if outcome.status < 0 or case.group in CLEANING or is_not_ours(case, outcome):
+        may_stay = [f"{job.target}.tmp-*", f"{job.target}.data", f"{job.target}.*.data"]
+    elif outcome.status and "--resume" in job.new:
+        may_stay = [f"{job.target}.tmp-resume"]
+    if extra := [name for name in sorted(left) if not any(fnmatch.fnmatchcase(name, one) for one in may_stay)]:
+        found.append(f"left: {', '.join(extra)}")
     return found
 
 
@@ -140,12 +135,6 @@ class Bench:
         if (self.home(name) / "y").is_mount():
             subprocess.run(["umount", self.home(name) / "y"], check=True)
 
-    def restore_source(self, name: str) -> None:
-        """Write the source again, which a fault has changed."""
-        home = self.home(name)
-        shutil.rmtree(home / "x")
-        shutil.copytree(home / "source", home / "x")
-
     def start(self, case: Case) -> forked.Child:
         """Start the conversion of a case."""
         folders = {"source": self.home(case.job) / "x", "target": self.home(case.job) / "y"}
@@ -174,7 +163,8 @@ class Bench:
             new = {one: shrunk[one] if after.get(one) == shrunk.get(one) else content for one, content in new.items()}
         found = problems(case, job, outcome, before, after, new, left)
         if case.action in ("shrink", "change"):
-            self.restore_source(name)
+            shutil.rmtree(self.home(name) / "x")
+            shutil.copytree(self.home(name) / "source", self.home(name) / "x")
         if case.group == "tmpfs":  # its second run has no more room either
             self.unmount(name)
             return outcome, found

@@ -119,14 +119,6 @@ def _allocations(bench: Bench, name: str, sizes: tuple[int, ...], rng: random.Ra
             yield from (replace(case, action=action, nth=nth) for nth in chosen)
 
 
-def _memory(bench: Bench, rng: random.Random, most: int) -> Iterator[Case]:
-    for name in bench.jobs:
-        yield from _allocations(bench, name, (65536, 4096, 513), rng, most)
-        yield from _limits(bench, name)
-    for name in kernels.CALLS:
-        yield from _allocations(bench, name, (4096, 1), rng, most)
-
-
 def cases_of(kind: str, bench: Bench, rng: random.Random, count: int | None) -> list[Case]:
     """Return the faults of a kind; `count` of them, or all that there are."""
     if kind == "kill":
@@ -134,7 +126,11 @@ def cases_of(kind: str, bench: Bench, rng: random.Random, count: int | None) -> 
     if kind == "writers":
         return _writers(bench, rng, 400 if count is None else count)
     if kind == "memory":
-        found = list(_memory(bench, rng, 60))
+        found = []
+        for name in bench.jobs:
+            found += [*_allocations(bench, name, (65536, 4096, 513), rng, 60), *_limits(bench, name)]
+        for name in kernels.CALLS:
+            found += _allocations(bench, name, (4096, 1), rng, 60)
     elif kind == "disk-full":
         found = [*_each_call(bench, kind, WRITING), *_small_disks(bench)]
     else:

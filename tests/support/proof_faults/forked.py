@@ -73,16 +73,12 @@ class Outcome:
     seconds: float
 
 
-def _virtual_bytes() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-
-
 def set_fault(case: Case | None, folders: dict[str, Path]) -> None:
     """Set the fault of a case in this process; in a child, right before the conversion."""
     if case is None or not case.group:
         return
     if case.group == "limit":
-        limit = _virtual_bytes() + case.nth
+        limit = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + case.nth
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         return
     groups = sum(shim.GROUPS[name] for name in case.group.split("+"))

@@ -71,23 +71,6 @@ def _rules(rng: Rng) -> dict[str, Any]:
     return found
 
 
-def _outs(rng: Rng, expected: list[Expected]) -> list[Out]:
-    found = []
-    for one in expected:
-        layout = str(rng.choice(["C", "F", "strided", "negative", "sub-view"]))
-        geometry = draw_geometry(rng, one.codes.shape, np.dtype(one.dtype).itemsize, layout)
-        memory = Memory(rng, geometry.extent)
-        found.append(Out(view(memory, geometry, np.dtype(one.dtype)), memory, geometry))
-    return found
-
-
-def _finish(rng: Rng, call: Call) -> Call:
-    if rng.random() < 0.3:
-        call.outs = _outs(rng, call.expected)
-        call.kwargs["out"] = tuple(out.array for out in call.outs)
-    return call
-
-
 def swizzled(codes: Array, axis: int) -> Array:
     """Return the codes of scales in tiles of 128 rows and 4 columns, by the formula of the documentation."""
     rows = np.moveaxis(codes, axis, -1)
@@ -133,7 +116,15 @@ def _quantized(rng: Rng, function: Any, what: tuple[Placed, Format], options: di
     if whole is not None:
         expected.append(Expected(np.array(whole, np.float32).view(np.uint32), np.dtype(np.float32)))
     args = (x.array,) if whole is not None else (x.array, element)
-    return _finish(rng, Call(function, args, kwargs, [x], expected, elements=x.codes.size))
+    call = Call(function, args, kwargs, [x], expected, elements=x.codes.size)
+    if rng.random() < 0.3:
+        for one in expected:
+            layout = str(rng.choice(["C", "F", "strided", "negative", "sub-view"]))
+            geometry = draw_geometry(rng, one.codes.shape, np.dtype(one.dtype).itemsize, layout)
+            memory = Memory(rng, geometry.extent)
+            call.outs.append(Out(view(memory, geometry, np.dtype(one.dtype)), memory, geometry))
+        kwargs["out"] = tuple(out.array for out in call.outs)
+    return call
 
 
 def _global_scale(rng: Rng) -> float:

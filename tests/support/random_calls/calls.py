@@ -92,10 +92,6 @@ def draw_out(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any, share
     return Out(view(where.memory, geometry, dtype), where.memory, geometry)
 
 
-def _codes_in(array: Array) -> Array:
-    return array.view(np.dtype(f"u{array.dtype.itemsize}")) if array.dtype.itemsize else array
-
-
 def _compare(got: Any, expected: Expected, which: str) -> None:
     if not isinstance(got, np.ndarray):
         raise DifferenceError(f"{which} is a {type(got).__name__}, no array")
@@ -103,7 +99,7 @@ def _compare(got: Any, expected: Expected, which: str) -> None:
         raise DifferenceError(f"{which} has the dtype {got.dtype}, expected {expected.dtype}")
     if got.shape != expected.codes.shape:
         raise DifferenceError(f"{which} has the shape {got.shape}, expected {expected.codes.shape}")
-    found = _codes_in(got)
+    found = got.view(f"u{got.dtype.itemsize}") if got.dtype.itemsize else got
     wrong = np.argwhere(found != expected.codes)
     if len(wrong):
         first = tuple(int(index) for index in wrong[0])

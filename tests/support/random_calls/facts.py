@@ -46,12 +46,6 @@ def storage_dtype(rng: Rng) -> Call:
     return Call(lp.storage_dtype, (spelled(rng, fmt), np), {}, verify=verify)
 
 
-def _finite(fmt: Format) -> list[Fraction]:
-    """Return the finite values of a float format of at most 16 bits, in order."""
-    values = (reference.decode(code, fmt) for code in range(1 << fmt.bits))
-    return sorted({value.number for value in values if not value.special})
-
-
 def finfo(rng: Rng) -> Call:
     """Draw a call of `finfo`: its numbers are those of all codes."""
     fmt = draw_format(rng)
@@ -59,7 +53,8 @@ def finfo(rng: Rng) -> Call:
         fmt = draw_format(rng)
 
     def verify(got: Any) -> None:
-        values = _finite(fmt)
+        decoded = [reference.decode(code, fmt) for code in range(1 << fmt.bits)]
+        values = sorted({value.number for value in decoded if not value.special})
         _expect("max", Fraction(got.max), values[-1])
         _expect("min", Fraction(got.min), values[0])
         _expect("smallest_subnormal", Fraction(got.smallest_subnormal), min(value for value in values if value > 0))
@@ -67,7 +62,7 @@ def finfo(rng: Rng) -> Call:
         _expect("bits", got.bits, fmt.bits)
         for name, special in (("inf_code", "inf"), ("nan_code", "nan")):
             code = getattr(got, name)
-            codes = [one for one in range(1 << fmt.bits) if reference.decode(one, fmt).special == special]
+            codes = [place for place, value in enumerate(decoded) if value.special == special]
             _expect(name, codes == [] if code is None else code in codes, True)
 
     return Call(lp.finfo, (spelled(rng, fmt),), {}, verify=verify)
@@ -99,11 +94,9 @@ def _rounds_beyond(value: reference.Value, fmt: Format, rule: Rounding, random: 
     """Whether a number rounds to one beyond the range, were the exponents to go on."""
     if value.special or not value.magnitude:
         return False
-    if value.negative and not fmt.signed:
-        place = place_of(value.magnitude, fmt)
-        return place.lower + goes_away(place, True, rule, random)[0] > 0
     place = place_of(value.magnitude, fmt)
-    return place.lower + goes_away(place, value.negative, rule, random)[0] >= reference.finite_count(fmt)
+    beyond = 1 if value.negative and not fmt.signed else reference.finite_count(fmt)
+    return place.lower + goes_away(place, value.negative, rule, random)[0] >= beyond
 
 
 def saturates(rng: Rng) -> Call:

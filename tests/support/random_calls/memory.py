@@ -64,10 +64,6 @@ class Memory:
         self.raw[:] = rng.integers(0, 256, size, np.uint8)
         self.before = self.raw.copy()
 
-    def keep(self) -> None:
-        """Remember what the memory holds now."""
-        self.before = self.raw.copy()
-
 
 class Placed(NamedTuple):
     """An array as the caller has it, and the unsigned integers that it holds, dense and in the order of the machine."""
@@ -91,12 +87,6 @@ def view(memory: Memory, geometry: Geometry, dtype: Any) -> Array:
     return np.ndarray(geometry.shape, dtype, memory.raw, geometry.start, geometry.strides)
 
 
-def _unlike(codes: Array, strides: tuple[int, ...]) -> Array:
-    """Return codes that are equal along every axis whose elements share their memory."""
-    first = tuple(slice(0, 1) if not stride else slice(None) for stride in strides)
-    return np.array(np.broadcast_to(codes[first], codes.shape)) if codes.size else codes
-
-
 def place(
     rng: np.random.Generator, codes: Array, dtype: Any, *, layout: str | None = None, memory: Memory | None = None,
     geometry: Geometry | None = None,
@@ -110,12 +100,14 @@ def place(
         layout = str(rng.choice(LAYOUTS)) if layout is None else layout
         geometry = draw_geometry(rng, codes.shape, dtype.itemsize, layout)
     memory = Memory(rng, geometry.extent) if memory is None else memory
-    codes = _unlike(codes, geometry.strides)
+    if codes.size:  # elements that share their memory are equal
+        first = tuple(slice(0, 1) if not stride else slice(None) for stride in geometry.strides)
+        codes = np.array(np.broadcast_to(codes[first], codes.shape))
     swaps = dtype.isbuiltin == 1 and dtype.itemsize > 1 and rng.random() < 0.1
     unsigned = np.dtype(f"u{dtype.itemsize}")
     view(memory, geometry, unsigned.newbyteorder() if swaps else unsigned)[...] = codes
     array = view(memory, geometry, dtype.newbyteorder() if swaps else dtype)
     if rng.random() < 0.2:
         array.flags.writeable = False
-    memory.keep()
+    memory.before = memory.raw.copy()
     return Placed(array, codes, memory, geometry)
