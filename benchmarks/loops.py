@@ -2,9 +2,9 @@
 
 `rows` calls loops of vectors at their addresses, on one thread, and prints nanoseconds an element as JSON, the least of
 many samples; `--against` a built checkout also the median of the time as a multiple of its loop's, which runs in turn.
-`cycles` times each conversion with 16 Ki and with 64 Ki elements: the difference is the loop's time, and
-what is left of the shorter call is the rest: Python, the look-up of the call, operands. Cycles come from a chain of
-multiplications, each of which takes 3 cycles on an x86-64 processor, timed in the same rounds.
+`cycles` times each conversion with 16 Ki and with 64 Ki elements: the difference is the loop's time, and what is left
+of the shorter call is the rest: Python, the look-up of the call, operands. Cycles come from a chain of multiplications,
+each of which takes 3 cycles on an x86-64 processor, timed in the same rounds.
 """
 
 from __future__ import annotations
@@ -151,11 +151,14 @@ def _made(conversion: Conversion, unpacked: bool, n: int, columns: int) -> Row:
     return Row(name, ".".join(program.names), conversion.granularity, program.params, x, out, scale, zero, columns)
 
 
+def _file_of_tier(checkout: Path, isa: str) -> Path:
+    return checkout / "lowprec" / "_native" / f"tier_{isa}{EXTENSION_SUFFIXES[0]}"
+
+
 def _tier_of(checkout: Path, isa: str) -> Any:
     """Return the compiled loops of another checkout, with those that are imported left as they are."""
-    name = f"lowprec._native.tier_{isa}"
-    loader = ExtensionFileLoader(name, str(checkout / "lowprec" / "_native" / f"tier_{isa}{EXTENSION_SUFFIXES[0]}"))
-    module = importlib.util.module_from_spec(ModuleSpec(name, loader, origin=loader.path))
+    loader = ExtensionFileLoader(f"lowprec._native.tier_{isa}", str(_file_of_tier(checkout, isa)))
+    module = importlib.util.module_from_spec(ModuleSpec(loader.name, loader, origin=loader.path))
     loader.exec_module(module)
     return module
 
@@ -271,6 +274,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--json", type=Path, help="the file for the rows; printed without")
     options = parser.parse_args(arguments)
     isa = options.isa or _kernels.available_isas()[-1]
+    if options.against and not _file_of_tier(options.against, isa).is_file():
+        parser.error(f"--against must be a checkout with compiled loops of --isa (base, v3, v4); got {options.against}")
     with tempfile.TemporaryDirectory() as folder:
         roof = Roof(folder)
         if options.command == "cycles":

@@ -67,6 +67,7 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) {
 #define words_shift_right(a, k) _mm512_srli_epi16(a, k)
 #define words_shift_right_signed(a, k) _mm512_srai_epi16(a, k)
 #define words_greater_signed(a, b) _mm512_cmpgt_epi16_mask(a, b)
+/* This mask, not its inverse: gcc makes it that of the operation whose result is y. */
 #define words_where_greater_signed(a, b, x, y) _mm512_mask_blend_epi16(_mm512_cmple_epi16_mask(a, b), x, y)
 #define words_at_most(a, b) _mm512_cmple_epu16_mask(a, b)
 #define words_where(m, a) _mm512_maskz_mov_epi16(m, a)

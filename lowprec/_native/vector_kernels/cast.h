@@ -247,7 +247,7 @@ typedef struct {
     lp_words clamp, start, hidden_bit, to_limit, shift, nan_above, nan_code, sign_offset, sign_limit, sign_bit;
     lp_bytes mask, extended; /* of integers: their field, and its sign bit where that is extended */
     int fits;  /* whether words are enough for this format; the other loop encodes every one */
-    int plain; /* whether every code has the sign of its value, in the first bit of a byte */
+    int plain; /* whether every code has the sign of its value, in the first bit of a byte, and `adds` where sets do */
     int adds;  /* whether lp_codes_by_adding handles this format, with what follows */
     lp_floats largest, of_nan, smallest_normal, rounder;
     lp_ints dropped_bits;
