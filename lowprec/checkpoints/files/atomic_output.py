@@ -270,7 +270,11 @@ class Staging:
         """Create the folder, and return one in it for the files."""
         self._folder = Path(tempfile.mkdtemp(prefix=f"{self._target.name[:200]}.tmp-", dir=self._target.parent))
         inner = self._folder / "new"  # with the usual permissions, which the folder around it lacks
-        inner.mkdir()
+        try:
+            inner.mkdir()
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
         return inner
 
     def __exit__(self, *error: object) -> None:

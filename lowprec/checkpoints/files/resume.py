@@ -9,7 +9,6 @@ import os
 import secrets
 import shutil
 import stat
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
 from dataclasses import dataclass
@@ -175,6 +174,12 @@ class LockedFolder:
                 self._handle = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             except FileNotFoundError:  # the process that had it has just removed it
                 continue
+            except FileError:
+                raise
+            except OSError:
+                with contextlib.suppress(OSError):  # only an empty folder can be removed so
+                    path.rmdir()
+                raise
             if self._lock():
                 return
             os.close(self._handle)
@@ -220,9 +225,9 @@ class LockedFolder:
         """
         with contextlib.suppress(OSError):
             self.clear()
-            aside = tempfile.mkdtemp(prefix=f"{self.path.name}-", dir=self.path.parent)
+            aside = self.path.with_name(f"{self.path.name}-{secrets.token_hex(4)}")
             try:
-                os.rename(self.path, aside)  # onto an empty folder
+                os.rename(self.path, aside)
             finally:
                 shutil.rmtree(aside, ignore_errors=True)
         self.close()

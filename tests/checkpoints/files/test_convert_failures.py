@@ -41,7 +41,7 @@ def _fails(name: str, error: BaseException, number: int, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("kind", SOURCES)
 @pytest.mark.parametrize(
     "step", ["Worker._write 1", "Workspace.read 1", "os.fsync 1", "os.fsync 2", "os.replace 1", "os.replace 2",
-             "os.rename 1", "tempfile.mkdtemp 1", "shutil.copyfile 1", "os.mkdir 1"],
+             "os.rename 1", "tempfile.mkdtemp 1", "shutil.copyfile 1", "os.mkdir 1", "os.mkdir 2"],
 )  # fmt: skip
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()], ids=str)
 def test_a_step_that_fails(kind: str, step: str, error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,6 +175,13 @@ def test_a_lock_s_folder_that_cannot_be_renamed(monkeypatch: pytest.MonkeyPatch)
     assert os.listdir() == ["out.tmp-resume"]
     LockedFolder(Path("out.tmp-resume")).remove()
     assert leftovers(Path()) == []
+
+
+def test_a_lock_for_which_the_disk_has_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "open", raising(OSError(errno.ENOSPC, "No space left on device")))
+    with pytest.raises(OSError, match="No space left"):
+        LockedFolder(Path("out.tmp-resume"))
+    assert os.listdir() == []
 
 
 @pytest.mark.parametrize("resume", [False, True])

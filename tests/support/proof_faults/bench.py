@@ -18,7 +18,7 @@ from .jobs import BIG, JOBS, Job, State, leftovers, state
 MUST_FAIL = {"write", "truncate", "fsync"}
 """Groups in which no error may be passed over: bytes would be missing."""
 
-CLEANING = {"remove", "open", "stat", "mkdir", "rename", "read", "memory"}
+CLEANING = {"remove", "open", "stat", "rename", "read", "memory"}
 """Groups that removing a folder, or the data of an old model, calls: where one of these fails, it may stay."""
 
 NOT_OURS = ("Exception ignored in thread started by", "cannot allocate memory for thread-local data: ABORT")
