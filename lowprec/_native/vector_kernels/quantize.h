@@ -210,6 +210,63 @@ LP_VECTOR lp_float_group lp_multiply_floats(int mode, int plain, lp_float_group 
     return y;
 }
 
+/* ---- packed codes of 4 bits by scales, to 16 bits ---------------------------------------------------------------- */
+
+/* What each of the 16 codes comes to by the scale of a run: tables of lower and of upper bytes, for 1024 elements. */
+enum { LP_PRODUCT_ELEMENTS = 1024, LP_PRODUCT_RUNS = LP_PRODUCT_ELEMENTS / 16 + LP_WIDTH / 16 };
+typedef struct {
+    uint8_t low[16 * LP_PRODUCT_RUNS], high[16 * LP_PRODUCT_RUNS];
+    float scale[LP_PRODUCT_RUNS], zero[LP_PRODUCT_RUNS];
+    ptrdiff_t first, count; /* the first run that has tables, and how many */
+} lp_products;
+static const uint8_t LP_EVERY_PAIR[32] = {
+    0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe, 0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe,
+    0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe, 0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe,
+}; /* a group: every code, for as many runs as have room */
+
+/* `f` becomes what multiplies such groups, from 16 times a table on, by the scales that lp_copy_runs copies. */
+LP_VECTOR void lp_products_of(lp_products *t, lp_scaling *f, const void *zero) {
+    memset(t->scale, 0, sizeof t->scale);
+    memset(t->zero, 0, sizeof t->zero);
+    t->first = t->count = 0;
+    lp_scaling_of(f, LP_SCALE_RUNS, 0, t->scale, zero ? t->zero : NULL, NULL, 0, 4);
+}
+
+/* Whether the runs from `first` to `last` need tables, for which their scales are copied: no others may follow them. */
+LP_VECTOR int lp_copy_runs(
+    lp_products *t, const float *scale, const float *zero, ptrdiff_t first, ptrdiff_t last
+) {
+    if (first == last && t->count && t->first + t->count - 1 == last) return 0;
+    t->first = first;
+    t->count = last - first + 1;
+    for (ptrdiff_t i = 0; i < t->count; i++) {
+        t->scale[i] = scale[first + i];
+        if (zero) t->zero[i] = zero[first + i];
+    }
+    return 1;
+}
+
+/* Keep the words of a group, from table `run` on. */
+LP_VECTOR void lp_keep_products(lp_products *t, ptrdiff_t run, const uint16_t words[LP_WIDTH]) {
+    const lp_words a = words_load(words), b = words_load(words + 2 * LP_LANES);
+    bits_store(t->low + 16 * run, bytes_of_upper_halves(words_shift_left(a, 8), words_shift_left(b, 8)));
+    bits_store(t->high + 16 * run, bytes_of_upper_halves(a, b));
+}
+
+/* A group that begins so many elements after the first run; no half of it has elements of two. */
+LP_VECTOR lp_word_group lp_read_products(const uint8_t *s, const lp_products *t, ptrdiff_t at, int shift) {
+    const lp_bytes codes = bytes_load_pairs_for_words(s);
+    lp_word_group x;
+    for (int j = 0; j < 2; j++) {
+        const ptrdiff_t table = 16 * ((at + 2 * LP_LANES * j) >> shift);
+        const lp_bytes low = bytes_look_up(bytes_table(t->low + table), codes);
+        lp_words half[2];
+        words_of_planes(low, bytes_look_up(bytes_table(t->high + table), codes), half);
+        x.v[j] = half[j];
+    }
+    return x;
+}
+
 /* ---- codes of integers ------------------------------------------------------------------------------------------- */
 
 /* Bytes are compared as signed ones: `flip`, and `bias` in words before, move unsigned codes there and back. `plain`:
@@ -336,5 +393,6 @@ LP_VECTOR void lp_write_packed_float8_quotients(
 
 #else
 typedef struct { int finite; } lp_scaling;
+typedef struct { ptrdiff_t first, count; } lp_products;
 typedef struct { int fits, plain; } lp_code_range;
 #endif
