@@ -426,6 +426,8 @@ def name_of(chain: tuple[str, ...]) -> str:
 def addresses_of_modes(chain: tuple[str, ...]) -> str:
     """Return the addresses of a fused loop with scales, in the order of MODES."""
     listed = [f"<size_t>&{function_of(chain, mode)}" for mode in MODES]
+    if chain in LOOKED_UP and chain[0] in ("decode8", "decode_ieee8") and table_of(chain) == "words":
+        listed[0] = f"{listed[0]}_by_tables if HAS_VECTORS and not HAS_TABLES else {listed[0]}"
     if chain in BY_COLUMNS:
         listed.append(f"<size_t>&{function_of(chain, 'columns')} if HAS_VECTORS else 0")
     return ", ".join(listed)

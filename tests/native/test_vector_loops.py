@@ -59,7 +59,7 @@ def test_every_code_and_lengths_of_narrow_floats(fmt: Format) -> None:
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NARROW if fmt.bits == 8], ids=lambda fmt: fmt.name)
-def test_enough_elements_for_tables_of_vbmi(fmt: Format) -> None:
+def test_enough_elements_for_tables(fmt: Format) -> None:
     """Every code and every bfloat16, more of them than fill groups, by scales of all kinds."""
     codes = np.resize(np.arange(256, dtype=np.uint8), 8192 + 77) & np.uint8(fmt.code_mask)
     every = np.resize(np.arange(1 << 16, dtype=np.uint16), (1 << 16) + 8192 + 77).view(ml_dtypes.bfloat16)

@@ -29,22 +29,11 @@ typedef struct {
     int fits, plain;
 } lp_reader;
 
-LP_VECTOR lp_reader lp_make_reader(const params_t *p, int ieee, int lift) {
-    const u32 step_bit = p->mantissa_shift + 4 - (u32)lift, largest = p->magnitude_mask;
-    const int whole = p->nan_mask != largest && p->first_nan == 0x80;
-    u16 values[64];
+/* Of the words of the first sixteenth, the second, the last, and of 0x80; `step` for each of the first halves. */
+LP_VECTOR void lp_fill_reader(lp_reader *r, const u16 values[49], u32 step) {
     uint8_t upper[16], low[3][16], high[3][16];
-    lp_reader r;
-    r.fits = largest == 0x7f && p->sign_mask == 0x80 && p->first_normal <= 8 && p->mantissa_shift >= 20
-        && p->inf_code >= 0x70 && p->first_nan >= 0x70;
-    r.plain = !whole;
-    if (!r.fits) return r;
-    for (u32 i = 0; i < 64; i++) { /* the first sixteenth, the second, the last, and 0x80 */
-        const u32 code = i < 32 ? i : i < 48 ? 0x50 + i : 0x80;
-        values[i] = (u16)((ieee ? lp_decode_ieee(code, p) : lp_decode(code, p)) >> lift);
-    }
     for (u32 i = 0; i < 16; i++) {
-        upper[i] = (uint8_t)(((((i & 7) - 1) << step_bit) >> 8) + ((i & 8) << 4));
+        upper[i] = (uint8_t)((((i & 7) - 1) * step >> 8) + ((i & 8) << 4));
         low[0][i] = (uint8_t)values[16 + i];
         high[0][i] = (uint8_t)(values[16 + i] >> 8);
         low[1][i] = (uint8_t)(values[i] ^ low[0][i]);
@@ -54,13 +43,28 @@ LP_VECTOR lp_reader lp_make_reader(const params_t *p, int ieee, int lift) {
         high[1][i] = (uint8_t)((values[i] >> 8) ^ (uint8_t)(high[0][i] + upper[0]));
         high[2][i] = (uint8_t)((values[32 + i] >> 8) ^ (uint8_t)(high[0][i] + upper[7]));
     }
-    r.upper = bytes_table(upper);
+    r->upper = bytes_table(upper);
     for (int j = 0; j < 2; j++) {
-        r.lower[j] = bytes_table(j ? high[0] : low[0]);
-        r.first[j] = bytes_table(j ? high[1] : low[1]);
-        r.last[j] = bytes_table(j ? high[2] : low[2]);
-        r.whole[j] = bytes_all((u32)values[48] >> (8 * j));
+        r->lower[j] = bytes_table(j ? high[0] : low[0]);
+        r->first[j] = bytes_table(j ? high[1] : low[1]);
+        r->last[j] = bytes_table(j ? high[2] : low[2]);
+        r->whole[j] = bytes_all((u32)values[48] >> (8 * j));
     }
+}
+
+LP_VECTOR lp_reader lp_make_reader(const params_t *p, int ieee, int lift) {
+    const u32 largest = p->magnitude_mask;
+    u16 values[49];
+    lp_reader r;
+    r.fits = largest == 0x7f && p->sign_mask == 0x80 && p->first_normal <= 8 && p->mantissa_shift >= 20
+        && p->inf_code >= 0x70 && p->first_nan >= 0x70;
+    r.plain = p->nan_mask == largest || p->first_nan != 0x80;
+    if (!r.fits) return r;
+    for (u32 i = 0; i < 49; i++) {
+        const u32 code = i < 32 ? i : 0x50 + i; /* 0x70 to 0x80 */
+        values[i] = (u16)((ieee ? lp_decode_ieee(code, p) : lp_decode(code, p)) >> lift);
+    }
+    lp_fill_reader(&r, values, 1u << (p->mantissa_shift + 4 - (u32)lift));
     return r;
 }
 

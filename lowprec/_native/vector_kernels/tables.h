@@ -1,4 +1,5 @@
-/* Codes looked up in tables that another loop made: where the machine has tables of 128 bytes.
+/* Codes looked up in tables that another loop made: where the machine has tables of 128 bytes, and elsewhere, by those of
+   a reader, from floats of 8 bits to 16.
 
    What has 8 bits becomes 8, 16 or 32 by a table of all 256. What is bfloat16 and becomes a float of 8 bits needs fewer
    than all 65,536: a table of 128 for each exponent whose results are subnormal, and one for all others, whose codes are
@@ -11,9 +12,7 @@
 #endif
 enum { LP_SAMPLES = 11 * 128 }; /* of bfloat16: at most six tables, four exponents to verify, and three more */
 
-#if LP_TABLES
-#include "instruction_sets/avx512_vbmi.h"
-
+#if LP_VECTORS
 /* What a table was made for: a loop, its parameters, the scale and the zero point that all elements share. */
 typedef struct {
     const void *loop;
@@ -48,6 +47,11 @@ LP_VECTOR int lp_is_key_of(
         *is_made = lp_is_key_of(&kept.key, loop, p, scale, zero);                                                      \
         return &kept.table;                                                                                            \
     }
+
+#endif
+
+#if LP_TABLES
+#include "instruction_sets/avx512_vbmi.h"
 
 /* ---- to 8 bits --------------------------------------------------------------------------------------------------- */
 
@@ -268,7 +272,56 @@ LP_VBMI static void lp_look_up_upper16(
     else lp_look_up_upper16_by(4, 2, table, s, d, n, s_ahead, d_ahead);
 }
 
-#else /* never called: no table has these loops */
+#else
+#if LP_VECTORS
+
+/* ---- from floats of 8 bits to 16, by one scale ------------------------------------------------------------------- */
+
+/* Products of the values of a format have the structure of its values, if all but few are normal: a reader decodes them. */
+typedef struct {
+    lp_reader reader;
+    int usable;
+} lp_words_table;
+LP_KEPT_TABLE(words)
+
+LP_VECTOR int lp_reads_all(const u16 values[256], const lp_reader *r, int plain) {
+    u32 differences = 0;
+    for (int at = 0; at < 256; at += LP_WIDTH) {
+        uint8_t codes[LP_WIDTH];
+        u16 found[LP_WIDTH];
+        for (int i = 0; i < LP_WIDTH; i++) codes[i] = (uint8_t)(at + i);
+        lp_write_words(0, lp_read_float8_words(plain, codes, r), found, NULL);
+        for (int i = 0; i < LP_WIDTH; i++) differences |= (u32)(found[i] ^ values[at + i]);
+    }
+    return !differences;
+}
+static int lp_make_words_table(const u16 values[256], lp_words_table *table) {
+    u16 chosen[49];
+    for (int i = 0; i < 49; i++) chosen[i] = values[i < 32 ? i : 0x50 + i];
+    lp_fill_reader(&table->reader, chosen, (u32)(values[0x28] - values[0x18]));
+    table->reader.plain = lp_reads_all(values, &table->reader, 1);
+    return table->reader.plain || lp_reads_all(values, &table->reader, 0);
+}
+
+LP_VECTOR void lp_read_words_by(
+    int plain, const lp_words_table *in_memory, const uint8_t *s, u16 *d, ptrdiff_t n, ptrdiff_t s_ahead,
+    ptrdiff_t d_ahead
+) {
+    const lp_reader reader = in_memory->reader; /* which no store of the loop changes */
+    for (ptrdiff_t at = 0; at < n; at += LP_WIDTH) {
+        lp_prefetch_group(0, s + at, s_ahead, LP_WIDTH, d + at, d_ahead, 2 * LP_WIDTH);
+        lp_write_words(0, lp_read_float8_words(plain, s + at, &reader), d + at, NULL);
+    }
+}
+static void lp_look_up_words(
+    const lp_words_table *table, const uint8_t *s, u16 *d, ptrdiff_t n, ptrdiff_t s_ahead, ptrdiff_t d_ahead
+) {
+    if (table->reader.plain) lp_read_words_by(1, table, s, d, n, s_ahead, d_ahead);
+    else lp_read_words_by(0, table, s, d, n, s_ahead, d_ahead);
+}
+#endif
+
+/* Never called: no table has these loops. */
 #define LP_NO_TABLE(KIND, S, D)                                                                                        \
     typedef struct { int usable; } lp_##KIND##_table;                                                                  \
     static inline lp_##KIND##_table *lp_kept_##KIND##_table(                                                           \
@@ -278,11 +331,13 @@ LP_VBMI static void lp_look_up_upper16(
         const lp_##KIND##_table *table, const S *s, D *d, ptrdiff_t n, ptrdiff_t s_ahead, ptrdiff_t d_ahead            \
     ) { (void)table, (void)s, (void)d, (void)n, (void)s_ahead, (void)d_ahead; }
 LP_NO_TABLE(bytes, uint8_t, uint8_t)
+#if !LP_VECTORS
 LP_NO_TABLE(words, uint8_t, u16)
+static inline int lp_make_words_table(const u16 *v, lp_words_table *table) { (void)v, (void)table; return 0; }
+#endif
 LP_NO_TABLE(floats, uint8_t, u32)
 LP_NO_TABLE(upper16, u16, uint8_t)
 static inline int lp_make_bytes_table(const uint8_t *v, lp_bytes_table *table) { (void)v, (void)table; return 0; }
-static inline int lp_make_words_table(const u16 *v, lp_words_table *table) { (void)v, (void)table; return 0; }
 static inline int lp_make_floats_table(const u32 *v, lp_floats_table *table) { (void)v, (void)table; return 0; }
 static inline ptrdiff_t lp_samples_of_upper16(const params_t *p, float scale, u16 *x) {
     (void)p, (void)scale, (void)x;

@@ -159,7 +159,7 @@ static int same_by_tables(const program_t *p) {
     static uint64_t wanted[CAPACITY], found[CAPACITY];
     const entry_t *entry = p->fused ? p->fused : p->step[0];
     entry_t by_tables = *entry;
-    if (!LP_TABLES || entry->by_tables == NULL || (p->fused == NULL && p->steps > 1)) return 1;
+    if (entry->by_tables == NULL || (p->fused == NULL && p->steps > 1)) return 1;
     by_tables.loop[0] = entry->by_tables;
     for (int i = 0; i < (!p->scaled ? 1 : p->source_bits == 8 ? 12 + 20 : 7 + 20); i++) {
         const float one = i < 20 ? lp_float(scale[i]) : scales[i - 20], inverse = 1 / one;
