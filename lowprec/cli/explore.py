@@ -23,11 +23,13 @@ SAFE: dict[str, Any] = {
     "client.showErrorDetails": "none",
     "client.showErrorLinks": "false",
     "global.minCachedMessageSize": 1e9,
+    "runner.postScriptGC": "false",
 }
 """Streamlit's settings: nothing but this machine may connect, nothing is sent out, uploads are small (MB).
 
 Messages are sent, not looked up in the browser's cache: after runs that rapid clicks cut short, Streamlit 1.67 can
-refer to a message that the browser has dropped, and the page stops.
+refer to a message that the browser has dropped, and the page stops. Python collects garbage when it is due, not after
+each run, which would take longer than the run of most pages; a server does not grow by that.
 """
 
 

@@ -44,6 +44,7 @@ def test_the_settings_are_safe_and_known_to_streamlit() -> None:
     assert ("server.port", "8599") in settings
     assert ("server.headless", "true") in settings
     assert float(dict(settings)["global.minCachedMessageSize"]) > 1e8  # no message is looked up in a cache
+    assert ("runner.postScriptGC", "false") in settings  # else each run ends with a full collection
     assert [value for name, value in settings if name == "server.allowedHosts"] == ["127.0.0.1", "localhost"]
     assert {name for name, _ in settings} <= set(config.get_config_options(force_reparse=False))
     assert not any(flag.startswith("--server.port") for flag in explore.flags(None, False, {}))

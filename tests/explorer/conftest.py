@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.browser import CHROMIUM, FLAGS, Visit, server
+from support.browser import AT_REST, CHROMIUM, FLAGS, Visit, server
 
 
 @pytest.fixture(scope="session")
@@ -42,3 +42,34 @@ def visit(browser: Any, address: str, contexts: dict[str, Any], request: pytest.
         page.close()
     assert found.outside() == []
     assert found.complaints == []
+
+
+@pytest.fixture(scope="module")
+def tabs() -> Iterator[dict[str, Visit]]:
+    """Keep the tabs of `turning` for the tests of a module."""
+    found: dict[str, Visit] = {}
+    yield found
+    for visit in found.values():
+        visit.context.close()
+
+
+@pytest.fixture
+def turning(browser: Any, address: str, tabs: dict[str, Visit], request: pytest.FixtureRequest) -> Iterator[Visit]:
+    """Give a tab as `visit` does, which the tests of a module share: they only turn to links that say all of a state.
+
+    The app is loaded in it once, and again after what left it in disorder.
+    """
+    look = getattr(request, "param", {})
+    found = tabs.pop(f"{look}", None)
+    if found is None:
+        found = Visit(browser, address, **look)
+        found.go("")
+    yield found
+    outside, complaints = found.outside(), [*found.complaints]
+    if outside or complaints or not found.page.evaluate(AT_REST):
+        found.context.close()
+    else:
+        found.requests.clear()
+        tabs[f"{look}"] = found
+    assert outside == []
+    assert complaints == []

@@ -47,11 +47,10 @@ def test_every_page_is_looked_at() -> None:
 CASES = [pytest.param(name, view, id=f"{name}-{look}") for name in LINKS for look, view in VIEWS.items()]
 
 
-@pytest.mark.parametrize(("name", "visit"), CASES, indirect=["visit"])
-def test_every_page_fits_and_is_accessible(visit: Visit, name: str) -> None:
+@pytest.mark.parametrize(("name", "turning"), CASES, indirect=["turning"])
+def test_every_page_fits_and_is_accessible(turning: Visit, name: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    path = name.split()[0]
-    page = visit.go("saturation" if path == "start" else "start")
+    path, visit, page = name.split()[0], turning, turning.page
     width = page.viewport_size["width"]
     page.set_viewport_size({"width": width, "height": 8000})  # axe sees no colours out of view
     for query in LINKS[name]:

@@ -1,6 +1,6 @@
 """Every format and every mode of every page, in a browser: no complaint of page or console, no empty chart, one code.
 
-One page is loaded for each page of the explorer; its states are then shown one after the other, as Back and Forward do.
+The app is loaded once; the states are then shown one after the other, as Back and Forward do.
 """
 
 from __future__ import annotations
@@ -80,9 +80,8 @@ def wrong_code(visit: Visit, state: Anatomy) -> list[str]:
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_every_state(visit: Visit, name: str) -> None:
-    wrong, path = [], name.partition("_")[0]
-    visit.go(path)
+def test_every_state(turning: Visit, name: str) -> None:
+    wrong, path, visit = [], name.partition("_")[0], turning
     for state in STATES[name]():
         link, before = f"{path}?{query_text(write(state))}", len(visit.complaints)
         try:

@@ -89,11 +89,12 @@ DRAWN = f"""path => {{
 """Whether a page is at rest and shows what its link says."""
 STILL = f"""asked => {{
     {_QUIET}
-    const now = performance.now();
-    if (!quiet || window.still?.asked !== asked) window.still = {{ asked, since: now }};
-    return now - window.still.since >= 200;
+    if (window.still?.asked !== asked) window.still = {{ asked, frames: 12 }};
+    window.still.frames = quiet ? window.still.frames - 1 : 6;
+    return window.still.frames < 0;
 }}"""
-"""Whether a page has been at rest for 200 ms without a break since a question was asked: an action starts its run."""
+"""Whether a page has been at rest since a question was asked: for 12 frames, in which an action starts its run, or for
+6 after a run; a frame takes 1/60 s, more where the machine is busy."""
 
 
 ANSWERS = """() => JSON.stringify([

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ from lowprec.explorer.shared.link import read
 from lowprec.spec.rounding_modes import ROUNDINGS
 
 from .browser import Visit
+from .optional import optional
+
+playwright: Any = optional("playwright.sync_api")
 
 __all__ = ["TENSORS", "Control", "agrees", "controls_of", "fields_in", "link_of", "operate", "untried", "wrong_in"]
 
@@ -54,6 +58,10 @@ _READ = """() => {
 }"""
 _LINK = """() => [...document.querySelectorAll('[data-testid=stCode]')].map(code => code.textContent.trim())
     .find(text => /^https?:\\S+$/.test(text)) ?? null"""
+
+
+_LISTED = "box => document.getElementById(box.getAttribute('aria-controls'))?.querySelector('[role=option]')"
+"""Whether the list of a box is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,17 +159,17 @@ def _type(box: Any, text: str) -> None:
 
 def _choose(visit: Visit, box: Any, but: Any) -> None:
     box.evaluate("box => box.scrollIntoView({ block: 'center', behavior: 'instant' })")  # a scroll closes a list
-    box.click()
+    others = [text.split() for text in (*but, "Select all")]
     options = visit.page.get_by_role("option")
-    visit.page.wait_for_timeout(500)
-    if not options.count():  # the click has closed the list of another box
-        box.click()
-    options.first.wait_for()
-    for option in options.all():
-        if option.inner_text().split() not in [text.split() for text in (*but, "Select all")]:
-            option.click()
+    for _ in range(5):  # a click may only close the list of another box; what moves on the page closes this one's
+        if box.get_attribute("aria-expanded") != "true":
+            box.click()
+        with contextlib.suppress(playwright.TimeoutError):
+            visit.page.wait_for_function(_LISTED, arg=box.element_handle(), timeout=1000)
+            place = next(place for place, text in enumerate(options.all_inner_texts()) if text.split() not in others)
+            options.nth(place).click(timeout=1000)
             return
-    raise AssertionError("the list has no other option")
+    raise AssertionError("the list does not stay open")
 
 
 STARTED = ("float4_e2m1fn", "float6_e2m3fn", "float8_e4m3fn", "float8_e5m2")
