@@ -232,7 +232,7 @@ LP_VECTOR void lp_products_of(lp_products *t, lp_scaling *f, const void *zero) {
     lp_scaling_of(f, LP_SCALE_RUNS, 0, t->scale, zero ? t->zero : NULL, NULL, 0, 4);
 }
 
-/* Whether the runs from `first` to `last` need tables, for which their scales are copied: no others may follow them. */
+/* Whether the runs from `first` to `last` need tables, for which their scales are copied: memory may end after them. */
 LP_VECTOR int lp_copy_runs(
     lp_products *t, const float *scale, const float *zero, ptrdiff_t first, ptrdiff_t last
 ) {
