@@ -59,6 +59,8 @@ def _second_scales(subject: Subject) -> Iterator[Finding]:
     for weight in subject.weights:
         if weight.global_scale is not None and weight.global_scale.fmt is FLOAT32 and weight.global_scale.size == 1:
             value = _number(subject, weight.global_scale)
+            if not (math.isfinite(value) and value > 0):
+                continue  # `_weight` says so
             first, other = found.setdefault(fused_group(weight.name), (weight, value))
             if value != other:
                 text = f"has another second scale than {name_text(first.name)}, with which engines fuse it"

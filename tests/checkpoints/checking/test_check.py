@@ -247,6 +247,16 @@ def test_one_thing_that_is_wrong(case: str) -> None:
     assert bool(errors("model", values=False)) == (kind != "values")
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0, -1])
+def test_a_second_scale_that_is_none_is_found_once(value: float) -> None:
+    """It is not compared with those of fused weights, nor with itself, which NaN is not equal to."""
+    tensors, config = nvfp4()
+    fused(tensors, config)
+    name = f"{Q}.weight_global_scale"
+    put(name, (0,), value)(tensors, config)
+    only(write(tensors, config), "scales", name, "must be a positive number")
+
+
 def integers() -> tuple[Tensors, dict[str, Any]]:
     """-128 has the magnitude bits of 0, and is none."""
     tensors, _ = channel()
