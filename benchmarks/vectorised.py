@@ -47,15 +47,15 @@ SCALAR = {
     "round32_to8": 1, "round32_to16": 1, "stochastic32_to8": 4, "stochastic32_to16": 4,
     "stochastic_fine32_to8": 4, "stochastic_fine32_to16": 4,
     # choices between words of 64 bits: sources and targets that are rarely rounded by such a rule
-    **{f"round64_to{width}": 1 for width in (8, 16, 32, 64)}, **{f"stochastic64_to{width}": 4 for width in (8, 16, 32)},
+    **{f"round64_to{width}": 2 for width in (8, 16, 32, 64)}, **{f"stochastic64_to{width}": 4 for width in (8, 16, 32)},
     "exact_float64_to32": 4, **{f"exact_{kind}64_to{width}": 4 for kind in ("int", "uint") for width in (32, 64)},
     # one to a block
     "quotient_scales": 1, "product_scales": 1,
 }  # fmt: skip
 # SSE2 has no 64-bit comparison, no 32-bit maximum, no conversion of 64-bit integers, no byte shuffle.
 SCALAR_ON_BASE = {
-    "int64_to_float64_odd": 1, "uint64_to_float64_odd": 1, "float64_to_float32_odd": 1, "float32_to_float64": 1,
-    "nonzero64": 1, "divide64_uniform": 1, "divide64_elementwise": 1, "truncate": 1, "truncate64": 3,
+    "int64_to_float64_odd": 2, "uint64_to_float64_odd": 2, "float64_to_float32_odd": 2, "float32_to_float64": 2,
+    "nonzero64": 2, "divide64_uniform": 1, "divide64_elementwise": 1, "truncate": 1, "truncate64": 3,
     "truncate32_to64": 1, "pack6": 3, "unpack6": 3, "byteswap32": 1, "byteswap64": 1,
     "absmax": 3, "absmax_short": 1, "largest_of_pairs": 1, "value_range": 2, "finite_ends": 1,
 }  # fmt: skip
