@@ -4,7 +4,7 @@
 #include "kernel_types.h"
 
 #define LP_COMPARED 2048 /* elements that are converted, decoded and compared while they are in the L1 cache */
-#define LP_STREAMED_BYTES 2048 /* of an output, at once past the caches */
+#define LP_STREAMED_BYTES 8192 /* of the wider end, at once past the caches */
 typedef struct {
     uint64_t even[LP_TILE], odd[LP_TILE];           /* the results of the loops of a program, in turn */
     uint64_t gathered[LP_TILE], converted[LP_TILE]; /* strided source and output */

@@ -12,13 +12,16 @@ import lowprec as lp
 from lowprec import _kernels
 from lowprec.spec.formats import as_format
 
-CASTS = [("float16", "float32"), ("bfloat16", "float32"), ("float32", "float64"), ("float16", "float64")]
-COUNTS = [1, 7, 15, 16, 17, 31, 100, 511, 512, 513, 1024, 2061, 5000]
+CASTS = [
+    ("float16", "float32"), ("bfloat16", "float32"), ("float32", "float64"), ("float16", "float64"),
+    ("int8", "float32"), ("float32", "int8"), ("float64", "int16"), ("int8", "int64"), ("int64", "int8"),
+]  # fmt: skip
+COUNTS = [1, 7, 15, 16, 17, 31, 100, 511, 512, 513, 1024, 1200, 2061, 5000, 20_000]
 
 
 @pytest.fixture(autouse=True)
 def _all_outputs() -> Iterator[None]:
-    before = _kernels.stream_from(1)
+    before = _kernels.stream_from(-1)
     yield
     _kernels.stream_from(before)
 
@@ -29,10 +32,10 @@ def test_every_alignment(source: str, target: str) -> None:
     src, dst = as_format(source), as_format(target)
     rng = np.random.default_rng(len(source + target))
     for count in COUNTS:
-        x = rng.standard_normal(count).astype(src.dtype)
+        x = (50 * rng.standard_normal(count)).astype(src.dtype)
         for offset in (0, 1, 2, 3, 5, 8, 15):
-            room = np.full(count + 40, 7, dst.dtype)
-            start = 16 - room.ctypes.data % 64 // room.itemsize % 16 + offset
+            room = np.full(count + 90, 7, dst.dtype)
+            start = 64 - room.ctypes.data % 64 // room.itemsize % 64 + offset
             lp.cast(x, dst, out=room[start : start + count])
             assert np.array_equal(room[start : start + count], x.astype(dst.dtype)), (count, offset)
             assert np.all(np.delete(room, np.s_[start : start + count]) == 7), (count, offset)
@@ -48,8 +51,72 @@ def test_threads(threads: int) -> None:
     assert out[0] == 1
 
 
+@pytest.mark.usefixtures("tier")
+@pytest.mark.parametrize("zero_points", [False, True])
+@pytest.mark.parametrize("block", [0, 1, 32, 96])  # one scale; one for each column; blocks, of a power of two or not
+@pytest.mark.parametrize("threads", [1, 2])
+def test_scales(threads: int, block: int, zero_points: bool) -> None:
+    lp.set_num_threads(threads)
+    rng = np.random.default_rng(block)
+    shape = (97, 1536)
+    scale = rng.integers(1, 9, () if block == 0 else shape[1] if block == 1 else (shape[0], shape[1] // block)) / 4
+    zero = rng.integers(-5, 6, scale.shape).astype(np.int8) if zero_points else None
+    options = {} if block == 0 else {"axis": 1} if block == 1 else {"axis": 1, "block_size": block}
+    zeros = np.zeros(scale.shape) if zero is None else zero
+    repeated, zeros = (a if block < 2 else np.repeat(a, block, 1) for a in (scale, zeros))
+    codes = rng.integers(-128, 128, shape).astype(np.int8)
+    values = (codes.astype(np.float64) - zeros) * repeated
+    for offset in (0, 1, 3, 16):
+        room = np.full(codes.size + 40, 7, np.float32)
+        out = room[offset : offset + codes.size].reshape(shape)
+        lp.dequantize_linear(codes, scale.astype(np.float32), zero, out=out, **options)
+        assert np.array_equal(out, values)
+        bytes_ = np.full(codes.size + 40, 7, np.int8)
+        out = bytes_[offset : offset + codes.size].reshape(shape)
+        dtype = None if zero_points else "int8"
+        lp.quantize_linear(
+            values.astype(np.float32), scale.astype(np.float32), zero, output_dtype=dtype, out=out, **options
+        )
+        assert np.array_equal(out, codes)
+        assert np.all(np.delete(room, np.s_[offset : offset + codes.size]) == 7)
+        assert np.all(np.delete(bytes_, np.s_[offset : offset + codes.size]) == 7)
+
+
+@pytest.mark.usefixtures("tier")
+@pytest.mark.parametrize("fmt", ["int4", "uint2", "float4_e2m1fn", "float6_e2m3fn"])
+def test_packed_codes(fmt: str) -> None:
+    row = as_format(fmt)
+    table = np.arange(1 << row.bits, dtype=np.uint8).view(row.dtype).astype(np.float32)
+    for count in (2056, 2061, 5000, 20_001):
+        codes = np.random.default_rng(count).integers(0, 1 << row.bits, count, dtype=np.uint8)
+        packed = np.packbits((codes[:, None] >> np.arange(row.bits)) & 1, bitorder="little")
+        for offset in (0, 1, 2, 3, 16):
+            values = np.full(count + 40, 7, np.float32)
+            lp.decode(packed, row, packed=True, shape=count, out=values[offset : offset + count])
+            assert np.array_equal(values[offset : offset + count], table[codes])
+            assert np.all(np.delete(values, np.s_[offset : offset + count]) == 7)
+            room = np.full(packed.size + 40, 7, np.uint8)
+            lp.encode(table[codes], row, packed=True, out=room[offset : offset + packed.size])
+            assert np.array_equal(room[offset : offset + packed.size], packed)
+            assert np.all(np.delete(room, np.s_[offset : offset + packed.size]) == 7)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_calls_that_measure_both_ways(threads: int) -> None:
+    _kernels.stream_from(1)
+    lp.set_num_threads(threads)
+    for n in (5000, 3_000_000):
+        codes = np.random.default_rng(n).integers(-100, 101, n).astype(np.int8)
+        for values in (codes.astype(np.float32), codes.astype(np.float64)):
+            for i in range(8):
+                out = np.full(n + 1, 7, np.int8)
+                lp.cast(values, "int8", out=out[:-1])
+                assert np.array_equal(out[:-1], codes), (n, i)
+                assert out[-1] == 7
+
+
 def test_a_threshold_is_returned() -> None:
-    assert _kernels.stream_from(5) == 1
+    assert _kernels.stream_from(5) == -1
     assert _kernels.stream_from(1) == 5
 
 

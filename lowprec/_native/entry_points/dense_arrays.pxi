@@ -1,6 +1,6 @@
-# Running a program on dense memory, in chunks over threads. Whether its loops prefetch: not in the cache, where that is
-# only work; beyond, as the first large conversion by the program, into pages that are there, finds faster. New pages
-# come by the cache.
+# Running a program on dense memory, in chunks over threads. How it is read and written is measured by the first large
+# conversions by the program, into pages that are there: new pages come by the cache. Whether loops prefetch, on chunks;
+# whether the output is stored past the caches, on whole calls, since until they are full caches hide what is written.
 
 cdef extern from "memory_speed.h" nogil:
     Py_ssize_t lp_l2_size() noexcept
@@ -8,38 +8,63 @@ cdef extern from "memory_speed.h" nogil:
 
 cdef enum:
     MEASURED_PAIRS = 8        # of chunks, with and without
+    MEASURED_CALLS = 3        # in each way: once in fifteen, by what else the machine does, the slower one wins
     MEASURED_BYTES = 1 << 25  # of a conversion, at both ends together, from which it is measured
     LONG_ROW = 512            # elements beyond which what is prefetched lies in the same row
     HELD = 1024               # elements up to which the lock of the interpreter is kept: to let go of it takes longer
 
-cdef int last_measured = NOT_MEASURED
+cdef int last_vote = 0
 cdef Py_ssize_t cached_bytes = 4 * lp_l2_size()  # up to here nothing is prefetched: the next cache is near enough
 
 cdef Py_ssize_t measure_prefetch(
-    const steps_t *steps, const uint8_t *s, uint8_t *d, const operands_t *operands, int *gain,
+    const steps_t *steps, const uint8_t *s, uint8_t *d, const operands_t *operands, gain_t *gain,
 ) noexcept nogil:
-    # Convert the first chunks in turn with and without; return how many elements they had. The least times are
-    # compared. A conversion that is in the cache by chance must not switch it off.
-    global last_measured
-    cdef int64_t least[2]
-    cdef int64_t start
+    # Convert the first chunks in turn with and without; return how many elements they had. The medians are compared: a
+    # chunk that is in the cache by chance, or one during which the machine did something else, decides nothing.
+    global last_vote
+    cdef int64_t[2][MEASURED_PAIRS] times  # in their order
+    cdef int64_t time
     cdef Py_ssize_t first = 0
-    cdef int pair, half, on
-    least[0] = least[1] = (<int64_t>1) << 62
+    cdef int pair, half, on, at
     for pair in range(MEASURED_PAIRS):
         for half in range(2):
             on = (pair + half) % 2
-            start = lp_nanoseconds()
+            time = lp_nanoseconds()
             run_chunk(steps, s, d, first, CHUNK, first + CHUNK, operands, on, False)
-            least[on] = min(least[on], lp_nanoseconds() - start)
+            time = lp_nanoseconds() - time
+            at = pair
+            while at > 0 and times[on][at - 1] > time:
+                times[on][at] = times[on][at - 1]
+                at -= 1
+            times[on][at] = time
             first += CHUNK
-    gain[0] = last_measured = GAINS if least[1] < least[0] + least[0] // 32 else LOSES
+    time = times[0][MEASURED_PAIRS // 2]
+    last_vote = 1 if times[1][MEASURED_PAIRS // 2] < time + time // 32 else -1
+    gain.votes += last_vote
+    gain.times += 1
     return first
+
+
+cdef bint streams_next(const steps_t *steps, const operands_t *operands, int n_threads, gain_t *gain) noexcept nogil:
+    # Whether the next call streams its output: some do that gains likely, then some do the other, then what took less.
+    cdef bint likely = steps.src_bits >= 16 and steps.dst_bits >= 2 * steps.src_bits and operands == NULL
+    if gain.threads != n_threads:
+        gain.threads, gain.calls = n_threads, 0
+    if gain.calls < 2 * MEASURED_CALLS:
+        return likely == (gain.calls < MEASURED_CALLS)
+    return gain.least[1] < gain.least[0] - gain.least[0] // 32
+
+
+cdef void keep_time(gain_t *gain, bint streams, int64_t time, Py_ssize_t n) noexcept nogil:
+    time = <int64_t>(time * (1048576.0 / n))
+    if gain.calls % MEASURED_CALLS == 0 or time < gain.least[streams]:
+        gain.least[streams] = time
+    gain.calls += 1
 
 
 def prefetch() -> bool | None:
     """Return whether the last program that was measured prefetches; None before the first large conversion."""
-    return None if last_measured == NOT_MEASURED else last_measured == GAINS
+    return None if last_vote == 0 else last_vote > 0
 
 
 def prefetch_from(Py_ssize_t nbytes) -> int:
@@ -55,9 +80,9 @@ cdef int run_dense(
 ) except -1:
     cdef Py_ssize_t size, chunks, chunk, start, nbytes, columns
     cdef Py_ssize_t done = 0
-    cdef int *gain
-    cdef bint prefetches
-    cdef bint streams
+    cdef gain_t *gain
+    cdef bint prefetches, streams, streamable
+    cdef int64_t time
     cdef const steps_t *steps = &program.steps
     cdef const operands_t *view = NULL
     cdef layout_t src_layout, dst_layout
@@ -80,18 +105,25 @@ cdef int run_dense(
     nbytes = n * (steps.src_bits + steps.dst_bits) // 8
     if program.isa is not isa_in_use:
         program.isa = isa_in_use
-        memset(program.gains, NOT_MEASURED, sizeof(program.gains))
+        memset(program.gains, 0, sizeof(program.gains))
     columns = columns_of(steps, view, n)
-    gain = &program.gains[0 if columns == 0 else 1 if columns <= LONG_ROW else 2]
-    prefetches = nbytes > cached_bytes and gain[0] != LOSES
-    streams = streams_output(steps, view, d, n)
+    if columns > 0:
+        gain = &program.gains[2 if columns <= LONG_ROW else 3]
+    else:
+        gain = &program.gains[1 if view != NULL and view.inner == 1 and view.block > 1 else 0]
+    if view != NULL and view.zero != NULL:
+        gain += 4
+    prefetches = nbytes > cached_bytes
+    streamable = may_stream(steps, d, n)
     size = chunk_size(n, n_threads)
     with nogil:
-        if gain[0] == NOT_MEASURED and nbytes >= MEASURED_BYTES and not steps.is_random and lp_has_pages(
+        if gain.times < MEASURED_CALLS and nbytes >= MEASURED_BYTES and not steps.is_random and lp_has_pages(
             d, n * steps.dst_bits // 8
         ):  # a program with random numbers is made for its call
             done = measure_prefetch(steps, s, d, view, gain)
-            prefetches = gain[0] == GAINS
+        streams = streamable and (streamed_from < 0 or streams_next(steps, view, n_threads, gain))
+        prefetches = prefetches and (streams or gain.votes >= 0)
+        time = lp_nanoseconds()
         if size >= n:  # nothing to share: waking the others would take longer than the work
             run_chunk(steps, s, d, done, n - done, n, view, prefetches, streams)
         else:
@@ -99,4 +131,6 @@ cdef int run_dense(
             for chunk in prange(chunks, schedule="static", num_threads=min(n_threads, chunks)):
                 start = done + chunk * size
                 run_chunk(steps, s, d, start, min(size, n - start), n, view, prefetches, streams)
+        if streamable and gain.calls < 2 * MEASURED_CALLS:
+            keep_time(gain, streams, lp_nanoseconds() - time, n - done)
     return 0

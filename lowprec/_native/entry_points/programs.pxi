@@ -197,7 +197,7 @@ cdef void run_chunk(
     src += first * steps.src_bits // 8
     dst += first * steps.dst_bits // 8
     if streams:
-        run_streaming(steps, src, dst, n, remaining)
+        run_streaming(steps, src, dst, first, n, remaining, operands)
     else:
         run_tiles(steps, src, dst, first, n, remaining, operands)
     lp_mode_leave(mode)
@@ -211,10 +211,12 @@ cdef inline Py_ssize_t chunk_size(Py_ssize_t n, int n_threads) noexcept nogil:
     return min(<Py_ssize_t>CHUNK, (share + TILE - 1) // TILE * TILE)
 
 
-cdef enum:  # whether loops gain by prefetching
-    NOT_MEASURED
-    GAINS
-    LOSES
+cdef struct gain_t:  # how a program reads and writes large arrays fastest, as far as it was measured
+    int times         # that chunks were converted with and without prefetching
+    int votes         # how often they gained, less how often they lost
+    int calls         # with so many threads, of which some streamed their output
+    int threads
+    int64_t[2] least  # nanoseconds for 1 Mi elements: stored through the caches, streamed
 
 
 # A program: the loops of one conversion, by name, and what they take.
@@ -237,8 +239,10 @@ cdef class Program:
     cdef readonly tuple names
     cdef bint takes_scales
     cdef bint takes_reciprocals
-    cdef int[3] gains  # of loops in the order of memory; of those that convert several rows at once, short or long ones
-    cdef object isa    # whose loops these are
+    # Of loops in the order of memory, without blocks and by blocks; of those that convert several rows at once, short or
+    # long ones; and of all these with zero points.
+    cdef gain_t[8] gains
+    cdef object isa  # whose loops these are
 
     def __init__(self, tuple names, int src_bits, int dst_bits, dict params, *, bint fused=True):
         if not 1 <= len(names) <= MAX_STEPS:

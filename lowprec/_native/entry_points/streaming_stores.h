@@ -7,12 +7,19 @@
 
 #if defined(__SSE2__) && defined(__linux__)
 #include <emmintrin.h>
+#include <stdio.h>
 #include <unistd.h>
 
-/* Bytes; 0 where the system does not say. */
+/* Bytes that a core can use; 0 where the system does not say. sysconf counts those of all cores of some processors. */
 static ptrdiff_t lp_last_cache_size(void) {
-    const long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return size > 0 ? size : 0;
+    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
+    long size = 0;
+    if (file != NULL) {
+        if (fscanf(file, "%ldK", &size) != 1) size = 0;
+        fclose(file);
+    }
+    if (size <= 0) size = sysconf(_SC_LEVEL3_CACHE_SIZE) / 1024;
+    return size > 0 ? (ptrdiff_t)size * 1024 : 0;
 }
 
 /* Whole lines; both sides begin with one. */
