@@ -116,6 +116,7 @@ class Operands:
         n: int,
         granularity: Any,
     ) -> None: ...
+    def keep_memory(self) -> None: ...
 
 @disjoint_base
 class ScaleRoute:

@@ -77,7 +77,10 @@ def _run_any(job: Job) -> Any:
     if job.stream is not None:
         program = program.with_stream(*job.stream)
     n = math.prod(job.values_shape)
-    _run_codes(program, src, dst, n, None if job.scales is None else ready_scales(job, n))
+    operands = None if job.scales is None else ready_scales(job, n, dst)
+    _run_codes(program, src, dst, n, operands)
+    if operands is not None:
+        operands.keep_memory()
     if out_codes is None:
         return from_codes(dst, dtype, x)
     if dst is not out_codes:  # the kernels could not write there

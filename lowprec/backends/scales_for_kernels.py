@@ -266,16 +266,20 @@ def scale_route(
     )  # fmt: skip
 
 
-def ready_scales(job: Job, n: int) -> _kernels.Operands:
-    """Return what the compiled loops read of scales in host memory, of any layout and byte order."""
+def ready_scales(job: Job, n: int, result: _Array | None = None) -> _kernels.Operands:
+    """Return what the compiled loops read of scales in host memory, of any layout and byte order.
+
+    It does not share memory with `result`, which they write.
+    """
     plan, scales = job.plan, job.scales
     assert scales is not None
     assert plan.scaling is not None
     check_zero_point(plan, scales)
     zero_point = None if plan.scaling.zero_point is None else scales.zero_point
-    zeros = None if zero_point is None else _flat(zero_point)
+    flat, zeros = _flat(scales.scale), None if zero_point is None else _flat(zero_point)
+    copies = result is not None and any(np.may_share_memory(result, x) for x in (flat, zeros) if x is not None)
     route = scale_route(plan, scales, n)
-    return shared(route.count, route.operands, _flat(scales.scale), zeros, job.out is not None)
+    return shared(route.count, route.operands, flat, zeros, copies)
 
 
 def _flat(x: Any) -> _Array:

@@ -20,8 +20,13 @@ cdef struct operands_t:
 
 cdef int32_t no_zero_points[TILE]  # static, hence all 0
 
+cdef list kept_memory = []  # of operands of the last calls: to get new pages takes longer than to write to these
+
 cdef enum:
-    SHORTEST = 512  # elements of a segment that a fused loop takes alone; scales of shorter ones are copied to a tile
+    KEPT_FROM = 1 << 17  # bytes
+    KEPT_TO = 1 << 24
+    KEPT_MOST = 2        # scales and zero points
+    SHORTEST = 512       # elements of a segment that a fused loop takes alone; scales of shorter ones are copied to a tile
 
 
 cdef inline bint is_aligned(const void *memory, size_t item) noexcept nogil:
@@ -77,6 +82,17 @@ cdef class Operands:
     def addresses(self):
         """Where the loops read the scales and the zero points, as integers; 0 where there are none."""
         return <size_t>self.view.scale, <size_t>self.view.zero
+
+    def keep_memory(self):
+        """Leave what was made of scales and zero points, where that is large, to the next call: this was the last."""
+        self.view.scale = self.view.zero = NULL
+        self.count = 0
+        for held in (self.scale_holder, self.zero_holder):
+            if held is not None and KEPT_FROM <= PyByteArray_GET_SIZE(held) <= KEPT_TO:
+                kept_memory.append(held)
+        while len(kept_memory) > KEPT_MOST:
+            del kept_memory[0]
+        self.scale_holder = self.zero_holder = None
 
     cdef void compute_reciprocals(self, Py_ssize_t n):
         # Once a call, where neighbours have different scales and each scale is used eight times or more.

@@ -71,3 +71,25 @@ def test_out_over_a_strided_tensor(shift: int) -> None:
     room = torch.arange(3 * N, dtype=torch.float32).reshape(-1, 2)
     x, out = room[:N, 0], room.view(torch.int32)[shift : shift + N, 0]
     assert np.array_equal(lp.cast(x, "int32", out=out).numpy(), np.arange(0, 2 * N, 2))
+
+
+@pytest.mark.parametrize("n", [32, N, 1 << 20, (1 << 20) + 32])  # from 2**20 on scales go another way
+@pytest.mark.parametrize("place", [0, 64, 10_000])
+def test_out_over_scales_and_zero_points(place: int, n: int) -> None:
+    rng = np.random.default_rng(n)
+    codes = rng.integers(-100, 101, n).astype(np.int8)
+    numbers, zeros = 2.0 ** rng.integers(-3, 4, n // 32), rng.integers(-20, 21, n // 32)
+    x = (codes * np.repeat(numbers, 32)).astype(np.float32)
+    for kind in ("scale", "zero_point"):
+        room = np.zeros(max(n, place + n // 32 * 4), np.int8)
+        scale, zero = numbers.astype(np.float32), zeros.astype(np.int8)
+        if kind == "scale":
+            held = room[place : place + n // 32 * 4].view(np.float32)
+            held[:] = scale
+            scale = held
+        else:
+            held = room[place : place + n // 32]
+            held[:] = zero
+            zero = held
+        lp.quantize_linear(x, scale, zero, axis=0, block_size=32, out=room[:n])
+        assert np.array_equal(room[:n], codes + np.repeat(zeros, 32)), kind
