@@ -45,11 +45,25 @@ cdef Py_ssize_t measure_prefetch(
     return first
 
 
-cdef bint streams_next(const steps_t *steps, const operands_t *operands, int n_threads, gain_t *gain) noexcept nogil:
+cdef gain_t *gain_of(Program program, const operands_t *operands, Py_ssize_t n, int n_threads) except NULL:
+    cdef tuple key = (isa_in_use, n_threads)
+    cdef object memory = program.gains.get(key)
+    cdef Py_ssize_t columns = columns_of(&program.steps, operands, n)
+    cdef int place = 0
+    if memory is None:
+        memory = program.gains[key] = bytearray(GAINS * sizeof(gain_t))
+    if columns > 0:
+        place = 2 if columns <= LONG_ROW else 3
+    elif operands != NULL and operands.inner == 1 and operands.block > 1:
+        place = 1
+    if operands != NULL and operands.zero != NULL:
+        place += GAINS // 2
+    return <gain_t *>PyByteArray_AS_STRING(memory) + place
+
+
+cdef bint streams_next(const steps_t *steps, const operands_t *operands, const gain_t *gain) noexcept nogil:
     # Whether the next call streams its output: some do that gains likely, then some do the other, then what took less.
     cdef bint likely = steps.src_bits >= 16 and steps.dst_bits >= 2 * steps.src_bits and operands == NULL
-    if gain.threads != n_threads:
-        gain.threads, gain.calls = n_threads, 0
     if gain.calls < 2 * MEASURED_CALLS:
         return likely == (gain.calls < MEASURED_CALLS)
     return gain.least[1] < gain.least[0] - gain.least[0] // 32
@@ -78,9 +92,9 @@ def prefetch_from(Py_ssize_t nbytes) -> int:
 cdef int run_dense(
     Program program, const uint8_t *s, uint8_t *d, Py_ssize_t n, Operands operands, int n_threads,
 ) except -1:
-    cdef Py_ssize_t size, chunks, chunk, start, nbytes, columns
+    cdef Py_ssize_t size, chunks, chunk, start, nbytes
     cdef Py_ssize_t done = 0
-    cdef gain_t *gain
+    cdef gain_t *gain = NULL
     cdef bint prefetches, streams, streamable
     cdef int64_t time
     cdef const steps_t *steps = &program.steps
@@ -103,25 +117,18 @@ cdef int run_dense(
         run_chunk(steps, s, d, 0, n, n, view, False, False)
         return 0
     nbytes = n * (steps.src_bits + steps.dst_bits) // 8
-    if program.isa is not isa_in_use:
-        program.isa = isa_in_use
-        memset(program.gains, 0, sizeof(program.gains))
-    columns = columns_of(steps, view, n)
-    if columns > 0:
-        gain = &program.gains[2 if columns <= LONG_ROW else 3]
-    else:
-        gain = &program.gains[1 if view != NULL and view.inner == 1 and view.block > 1 else 0]
-    if view != NULL and view.zero != NULL:
-        gain += 4
     prefetches = nbytes > cached_bytes
-    streamable = may_stream(steps, d, n)
+    streams = streamable = may_stream(steps, d, n)
+    if prefetches or streamable:
+        gain = gain_of(program, view, n, n_threads)
     size = chunk_size(n, n_threads)
     with nogil:
-        if gain.times < MEASURED_CALLS and nbytes >= MEASURED_BYTES and not steps.is_random and lp_has_pages(
+        if prefetches and gain.times < MEASURED_CALLS and nbytes >= MEASURED_BYTES and lp_has_pages(
             d, n * steps.dst_bits // 8
-        ):  # a program with random numbers is made for its call
+        ):
             done = measure_prefetch(steps, s, d, view, gain)
-        streams = streamable and (streamed_from < 0 or streams_next(steps, view, n_threads, gain))
+        if streamable and streamed_from > 0:
+            streams = streams_next(steps, view, gain)
         prefetches = prefetches and (streams or gain.votes >= 0)
         time = lp_nanoseconds()
         if size >= n:  # nothing to share: waking the others would take longer than the work

@@ -211,11 +211,14 @@ cdef inline Py_ssize_t chunk_size(Py_ssize_t n, int n_threads) noexcept nogil:
     return min(<Py_ssize_t>CHUNK, (share + TILE - 1) // TILE * TILE)
 
 
+cdef enum:  # loops in the order of memory, without blocks and by blocks; those that convert several rows at once, short
+    # or long ones; and all these with zero points
+    GAINS = 8
+
 cdef struct gain_t:  # how a program reads and writes large arrays fastest, as far as it was measured
     int times         # that chunks were converted with and without prefetching
     int votes         # how often they gained, less how often they lost
-    int calls         # with so many threads, of which some streamed their output
-    int threads
+    int calls         # of which some streamed their output
     int64_t[2] least  # nanoseconds for 1 Mi elements: stored through the caches, streamed
 
 
@@ -239,10 +242,7 @@ cdef class Program:
     cdef readonly tuple names
     cdef bint takes_scales
     cdef bint takes_reciprocals
-    # Of loops in the order of memory, without blocks and by blocks; of those that convert several rows at once, short or
-    # long ones; and of all these with zero points.
-    cdef gain_t[8] gains
-    cdef object isa  # whose loops these are
+    cdef dict gains  # (instruction set, threads) -> memory of GAINS of them
 
     def __init__(self, tuple names, int src_bits, int dst_bits, dict params, *, bint fused=True):
         if not 1 <= len(names) <= MAX_STEPS:
@@ -251,7 +251,7 @@ cdef class Program:
         cdef dict values = self.steps.params
         if not params.keys() <= values.keys():
             raise ValueError(f"`params` must be fields of params_t; got {sorted(params.keys() - values.keys())}")
-        self.names = names
+        self.names, self.gains = names, {}
         self.steps.src_bits = src_bits
         self.steps.dst_bits = dst_bits
         self.steps.count = len(names)
@@ -274,7 +274,7 @@ cdef class Program:
         cdef Program program = Program.__new__(Program)
         program.steps = self.steps
         program.steps.stream = stream_t(seed, offset)
-        program.names = self.names
+        program.names, program.gains = self.names, self.gains
         program.takes_scales, program.takes_reciprocals = self.takes_scales, self.takes_reciprocals
         return program
 

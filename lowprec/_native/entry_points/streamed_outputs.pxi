@@ -32,7 +32,7 @@ cdef inline bint may_stream(const steps_t *steps, const uint8_t *dst, Py_ssize_t
     # the caches, where ordinary stores find them.
     cdef Py_ssize_t nbytes = n * steps.dst_bits // 8
     return (
-        streamed_from != 0 and nbytes > streamed_from and not steps.is_random and STREAM_LINE * 8 % steps.dst_bits == 0
+        streamed_from != 0 and nbytes > streamed_from and STREAM_LINE * 8 % steps.dst_bits == 0
         and elements_before_line(steps, dst) * steps.src_bits % 8 == 0 and lp_has_pages(dst, nbytes)
     )
 
