@@ -101,6 +101,18 @@ def test_packed_codes(fmt: str) -> None:
             assert np.all(np.delete(room, np.s_[offset : offset + packed.size]) == 7)
 
 
+@pytest.mark.usefixtures("tier")
+@pytest.mark.parametrize("random_bits", [8, 16, 32])
+@pytest.mark.parametrize("source", ["float32", "bfloat16", "float16"])
+def test_random_numbers_are_those_of_the_elements(source: str, random_bits: int) -> None:
+    x = lp.cast(np.random.default_rng(random_bits).standard_normal(150_001).astype(np.float32), source)
+    options = {"rounding": "stochastic", "random_bits": random_bits, "seed": 5}
+    for fmt in ("float8_e4m3fn", "bfloat16"):
+        streamed = lp.encode(x, fmt, **options, out=np.zeros(x.size + 1, as_format(fmt).code_dtype)[1:])
+        parts = [lp.encode(x[i : i + 1000], fmt, **options, offset=i) for i in range(0, x.size, 1000)]  # kept in cache
+        assert np.array_equal(streamed, np.concatenate(parts))
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_calls_that_measure_both_ways(threads: int) -> None:
     _kernels.stream_from(1)
