@@ -1,14 +1,18 @@
-"""The command `checkpoints`: time and memory of converting large checkpoints, against a plain copy of the same bytes.
+"""The commands `checkpoints` and `dask`: time and memory of converting large files.
 
-Without an option: a .safetensors file of float32 to float8_e4m3fn, with the report of what was lost, against the copy
-and a loop of `astype` piece by piece, without report and saturation; the best time counts. `--dequantize`: block FP8 as
-DeepSeek stores it and MXFP4 of gpt-oss, to bfloat16. `--recipes` and `--scales`: weights in bfloat16, of a Llama,
-gpt-oss or a .gguf file, by every recipe and every kind of scale; medians count. With `--peer-python PATH`, an
-interpreter that has llm-compressor, that quantizes a folder of `--peer-size` too.
-
+`checkpoints`, without an option: a .safetensors file of float32 to float8_e4m3fn, with the report of what was lost,
+against a plain copy of the same bytes and a loop of `astype` piece by piece, without report and saturation; the best
+time counts. `--dequantize`: block FP8 as DeepSeek stores it and MXFP4 of gpt-oss, to bfloat16. `--recipes` and
+`--scales`: weights in bfloat16, of a Llama, gpt-oss or a .gguf file, by every recipe and every kind of scale; medians
+count. With `--peer-python PATH`, an interpreter that has llm-compressor, that quantizes a folder of `--peer-size` too.
 Each way runs in a process of its own, which ends with fsync; they take turns. The copy reads the source, 8 MiB at a
 time, and writes as many bytes as the result has. The time of the processor is that of all threads, in the program and
-in the kernel. Peak memory is RssAnon, asked for every 5 ms. Files are made in a folder of their own, and deleted.
+in the kernel. Peak memory is RssAnon, asked for every 5 ms.
+
+`dask` quantizes a file of float32 that is larger than the memory of two Dask workers, each with a limit, chunk by
+chunk. Printed: the most that each held, the time, and how many codes, compared one by one with NumPy's, differ.
+
+Files are made in a folder of their own, and deleted.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ import gguf
 import ml_dtypes
 import numpy as np
 
+import lowprec as lp
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.gguf_file import GgufFile
 from lowprec.checkpoints.memory_limit import parse_size
@@ -462,11 +467,102 @@ def peer_costs(job: str, folder: Path, options: argparse.Namespace) -> dict[str,
     return {**{name: round(ratio, 1) for name, ratio in ratios.items()}, "peer MiB": round(peer.peak)}
 
 
+CHUNK, BLOCK = 2048, 32
+"""Rows, 56 MiB of float32, and the elements that share a scale."""
+
+
+def write_values(path: Path, rows: int) -> None:
+    """Write random values, some of them out of range, without ever holding more than a chunk of them."""
+    values = np.lib.format.open_memmap(path, "w+", np.float32, (rows, COLUMNS))
+    rng = np.random.default_rng(0)
+    for start in range(0, rows, CHUNK):
+        part = rng.standard_normal((min(CHUNK, rows - start), COLUMNS), np.float32)
+        values[start : start + len(part)] = part * 300
+    values.flush()
+
+
+def write_scales(path: Path, rows: int) -> None:
+    np.save(path, np.random.default_rng(1).uniform(0.5, 2, (rows, COLUMNS // BLOCK)).astype(np.float32))
+
+
+def read_rows(path: str, block_info: Any = None) -> np.ndarray:
+    """Read a chunk of the file: in the worker, so that nothing large is sent to it."""
+    start, stop = block_info[None]["array-location"][0]
+    return np.array(np.load(path, mmap_mode="r")[start:stop])
+
+
+def lazily(path: Path) -> Any:
+    """Return a file as a Dask array of chunks of rows."""
+    import dask.array as da
+
+    shape = np.load(path, mmap_mode="r").shape
+    chunks = da.core.normalize_chunks((CHUNK, shape[1]), shape)
+    return da.map_blocks(read_rows, str(path), chunks=chunks, dtype=np.float32, meta=np.empty((0, 0), np.float32))
+
+
+def peak_memory(dask_worker: Any) -> int:
+    """Return the most memory that a worker has held, in bytes; Linux alone says so of the process itself."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+
+class Target:
+    """A file that takes the chunks of a result, opened by whoever writes one."""
+
+    def __init__(self, path: Path, shape: tuple[int, ...]) -> None:
+        self.path = str(path)
+        np.lib.format.open_memmap(path, "w+", np.uint8, shape).flush()
+
+    def __setitem__(self, index: Any, codes: np.ndarray) -> None:
+        held = np.load(self.path, mmap_mode="r+")
+        held[index] = codes
+        held.flush()
+
+
+def compare(source: Path, scales: Path, result: Path, target: str) -> int:
+    """Return how many codes of the result differ from NumPy's."""
+    values, scale, codes = (np.load(path, mmap_mode="r") for path in (source, scales, result))
+    different = 0
+    for start in range(0, len(values), CHUNK):
+        part = slice(start, start + CHUNK)
+        arrays = np.array(values[part]), np.array(scale[part])
+        expected = lp.quantize_linear(*arrays, axis=1, block_size=BLOCK, output_dtype=target)
+        different += int(np.count_nonzero(expected.view(np.uint8) != codes[part]))
+    return different
+
+
+def time_dask(folder: Path, size: int, limit: int) -> None:
+    """Quantize a file in two workers of so much memory, and print a line for each target."""
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    source, scales = folder / "values.npy", folder / "scales.npy"
+    rows = max(CHUNK, size // (4 * COLUMNS))
+    write_values(source, rows)
+    write_scales(scales, rows)
+    memory = {"memory_limit": limit, "local_directory": str(folder)}
+    place = {"processes": True, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    with LocalCluster(n_workers=2, threads_per_worker=1, **memory, **place) as cluster, Client(cluster) as client:
+        print(f"file {source.stat().st_size / 2**30:.2f} GiB, two workers of {limit / 2**30:.2f} GiB each")
+        for target in (TARGET, "uint8"):
+            how = {"axis": 1, "block_size": BLOCK, "output_dtype": target}
+            lazy = lp.quantize_linear(lazily(source), lazily(scales), **how)
+            result = Target(folder / f"{target}.npy", lazy.shape)
+            started = time.perf_counter()
+            da.store(lazy, result, lock=False)
+            taken = time.perf_counter() - started
+            peaks = [f"{peak / 2**30:.2f}" for peak in client.run(peak_memory).values()]
+            different = compare(source, scales, Path(result.path), target)
+            print(f"{target:16} {taken:6.1f} s  peak memory of the workers {', '.join(peaks)} GiB  ", end="")
+            print(f"{lazy.size:,} codes, {different} differ from NumPy's")
+
+
 def main(arguments: list[str]) -> None:
     """Make checkpoints, convert them, print and store what that costs."""
     parser = argparse.ArgumentParser(prog="run.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("command", choices=["checkpoints"])
-    parser.add_argument("--size", type=parse_size, default="8G", help="of the input (default: %(default)s)")
+    parser.add_argument("command", choices=["checkpoints", "dask"])
+    default = "3G" if "dask" in arguments else "8G"
+    parser.add_argument("--size", type=parse_size, default=default, help="of the input (default: %(default)s)")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where there is room for it")
     parser.add_argument("--repeat", type=int, default=3, help="how often each way runs (default: %(default)s)")
     parser.add_argument("--dequantize", action="store_true", help="dequantize quantized folders to bfloat16")
@@ -475,12 +571,16 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--peer-python", metavar="PATH", help="an interpreter that has llm-compressor, to compare with")
     parser.add_argument("--peer-size", type=parse_size, default="256M", help="of its input (default: %(default)s)")
     parser.add_argument("--store", action="store_true", help="with --recipes or --scales: replace the stored run")
+    parser.add_argument("--limit", type=parse_size, default="1G", help="dask: of each worker (default: %(default)s)")
     options = parser.parse_args(arguments)
     needed = (6 if options.dequantize else 4) * options.size
     free = shutil.disk_usage(options.folder).free
     if free < needed:
         sys.exit(f"{options.folder}: has {free >> 20} MiB left; {needed >> 20} are needed")
     with tempfile.TemporaryDirectory(prefix="lowprec-benchmark-", dir=options.folder) as folder:
+        if options.command == "dask":
+            time_dask(Path(folder), options.size, options.limit)
+            return
         jobs = [one.name for one in RECIPES] * options.recipes + list(SCALES) * options.scales
         if jobs:
             rows = time_quantization(Path(folder), jobs, options)

@@ -19,9 +19,9 @@ COMMANDS = {
     "cycles": ("loops", "cycles an element of each conversion, and the time of a call before its first one"),
     "instructions": ("vectorised", "instructions for 64 elements, counted in what a compiler makes of the loops"),
     "vectorised": ("vectorised", "fails where gcc leaves an inner loop scalar that is not a known exception"),
-    "check": ("check", "fails where a conversion takes 1.5 times what is stored for such a machine"),
+    "check": ("speeds", "fails where a conversion takes 1.5 times what is stored for such a machine"),
     "checkpoints": ("checkpoints", "time and memory of converting large checkpoints, against a plain copy"),
-    "dask": ("larger_than_memory", "a file larger than the memory of the Dask workers that quantize it"),
+    "dask": ("checkpoints", "a file larger than the memory of the Dask workers that quantize it"),
     "explorer": ("explorer_speed", "time and memory of the explorer in a browser"),
     "gpu": ("gpu", "bandwidth of the CUDA kernels as a share of a copy on the device"),
 }

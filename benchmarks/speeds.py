@@ -1,9 +1,13 @@
-"""The commands `casts`, `roundings`, `blocks` and `scales`: times as multiples of a copy, or of reading the array.
+"""The commands `casts`, `roundings`, `blocks`, `scales` and `check`: times as multiples of a copy, or of one read of x.
 
 Every contender runs once a round, in turn, into memory of its own that was written before; minima count. `lowprec` has
 the loops of the best instruction set here, `AVX2` and `baseline` those of lesser ones, `non-temporal` is the copy with
 stores past the cache, `2 threads` a multiple of the copy on two. ✗ marks a missed target; the last column names peers
 that return other bits, which is checked before. Blocks and scales are of rows of 4096 elements.
+
+`check` times conversions of 64 Ki elements, in the cache, on one thread, and compares with the run that is stored for
+the same vendor, generation and instruction set; where none is, it judges nothing. A slower one is timed again, up to
+three times; the least multiple counts.
 """
 
 from __future__ import annotations
@@ -158,7 +162,7 @@ def largest_by_numpy(x: np.ndarray, axis: int | tuple[int, int] | None = None, b
     return magnitudes.reshape(x.shape[0], -1, block_size).max(axis=2)
 
 
-def scales(roof: Roof, options: argparse.Namespace) -> None:
+def scales(roof: Roof, options: argparse.Namespace) -> int:
     """Print the times of `absmax_scale`, its division and rounding included; `read` is no less than all of x."""
     nbytes, threads = options.size, options.threads
     lp.set_num_threads(threads)
@@ -182,18 +186,54 @@ def scales(roof: Roof, options: argparse.Namespace) -> None:
             times = measure(timed, n, options.seconds or 1)["minimum"]
             ratios = " | ".join(f"{times[who] / times['read']:.2f}" for who in ("lowprec", "e8m0", "NumPy"))
             print(f"| {source} | {name} | {held.bits / 8 / times['read']:.1f} | {ratios} |", flush=True)
+    return 0
+
+
+CHECKED, LIMIT, AGAIN = 1 << 16, 1.5, 3
+"""Elements; what a conversion may take of the stored multiple; how often a slower one is timed again."""
+
+
+def is_slower(row: Row, roof: Roof, stored: float | None, seconds: float) -> bool:
+    """Print a line, and return whether a conversion takes more than it may."""
+    timed = {"roofline": roof.copy(row.x, row.out, 1), "lowprec": calls(row.ours)}
+    ratio, limit = float("inf"), float("inf") if stored is None else LIMIT * stored
+    for _ in range(1 + AGAIN):
+        times = measure(timed, row.elements, seconds)["minimum"]
+        ratio = min(ratio, times["lowprec"] / times["roofline"])
+        if ratio <= limit:
+            break
+    verdict = "not stored" if stored is None else "slower" if ratio > limit else ""
+    print(f"{row.name:58} {ratio:8.2f} {'–' if stored is None else f'{stored:.2f}':>8} {verdict}".rstrip(), flush=True)
+    return ratio > limit
+
+
+def check(roof: Roof, options: argparse.Namespace) -> int:
+    """Return 1 where a conversion is slower than it may be."""
+    lp.set_num_threads(1)
+    count, slower = 0, []
+    for command, (made, _) in TABLES.items():
+        run = stored_runs.of_this_machine(stored_runs.folder_of(command)).get(str(CHECKED))
+        stored = stored_runs.stored_ratios(run, _kernels.isa()) if run else {}
+        print(f"\n{command}, stored: {stored_runs.described(run) if stored and run else 'nothing for this machine'}")
+        print(f"{'multiples of a copy':58} {'now':>8} {'stored':>8}")
+        for row in made(CHECKED, 1, options.only):
+            if options.only in row.name:
+                count += 1
+                slower += [row.name] * is_slower(row, roof, stored.get(row.name), options.seconds or 0.15)
+    print(f"\n{count} conversions, {len(slower)} take more than {LIMIT} times what is stored", *slower, sep="\n")
+    return 1 if slower else 0
 
 
 def parsed(arguments: list[str]) -> argparse.Namespace:
     """Return the options; those that a command has no use for are refused where they would mislead."""
     parser = argparse.ArgumentParser(prog="run.py", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("command", choices=[*TABLES, "scales"])
+    parser.add_argument("command", choices=[*TABLES, "check", "scales"])
     parser.add_argument("--sizes", help="elements, comma-separated, multiples of 4096 (default 65536,67108864)")
     parser.add_argument("--size", type=parse_size, default="64M", help="scales: bytes of x (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="64 Ki and 4 Mi elements, one minute each")
     parser.add_argument("--only", default="", metavar="TEXT", help="rows whose names contain the text")
     parser.add_argument("--alone", action="store_true", help="copies and lowprec, without the peers")
-    parser.add_argument("--seconds", type=float, default=0, help="time of a row (default: 4; of scales 1)")
+    parser.add_argument("--seconds", type=float, default=0, help="time of a row (default: 4; check 0.15, scales 1)")
     parser.add_argument(
         "--minutes", type=float, default=0,
         help="casts: time of a size (default: 3.5, from 1 Mi elements up 8); where it gets short, peers are left out",
@@ -210,15 +250,15 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.store and (options.only or options.isa or options.quick or options.threads > 1):
         parser.error("--store needs a whole run: no --only, --isa, --quick or --threads")
-    if options.store and (options.command == "scales" or (options.command == "casts" and options.alone)):
+    if options.store and (options.command not in TABLES or (options.command == "casts" and options.alone)):
         parser.error("--store is for casts with peers, roundings and blocks")
     if options.quick:
         options.sizes, options.minutes = options.sizes or "65536,4194304", options.minutes or 1
     return options
 
 
-def main(arguments: list[str]) -> None:
-    """Measure, print and store."""
+def main(arguments: list[str]) -> int:
+    """Measure, print and store; return 1 where `check` finds a conversion slower."""
     options = parsed(arguments)
     command, folder = options.command, stored_runs.folder_of(options.command)
     if options.markdown:
@@ -227,17 +267,16 @@ def main(arguments: list[str]) -> None:
     if options.write_pages:
         stored_runs.write_pages()
     if options.markdown or options.write_pages:
-        return
+        return 0
     if options.isa:
         _kernels.use_isa(options.isa)
     timing.clock = time.process_time if options.cpu_time else time.perf_counter
     warnings.filterwarnings("ignore", module="torch")
     with tempfile.TemporaryDirectory() as temporary:
         roof = Roof(temporary)
-        if command == "scales":
+        if command not in TABLES:
             print(stored_runs.described(stored_runs.circumstances()))
-            scales(roof, options)
-            return
+            return (check if command == "check" else scales)(roof, options)
         for n in map(int, (options.sizes or "65536,67108864").split(",")):
             run = {"elements": n, "threads": options.threads, "unit": "ns", **stored_runs.circumstances()}
             run |= {"note": options.note} if options.note else {}
@@ -252,3 +291,4 @@ def main(arguments: list[str]) -> None:
                     print(f"\n{stored_runs.markdown(shown(run[name]))}")
             if options.store:
                 print(f"\nstored: {stored_runs.store(run, folder).relative_to(stored_runs.ROOT)}")
+    return 0
