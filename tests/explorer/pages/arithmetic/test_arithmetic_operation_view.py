@@ -15,11 +15,9 @@ from support.snippets import model_of, run
 import lowprec as lp
 from lowprec import reference, teaching
 from lowprec.explorer.pages.arithmetic import operation_view, picture, snippets, sum_view
-from lowprec.explorer.pages.arithmetic.state import Arithmetic
 from lowprec.explorer.pages.arithmetic.sum_view import Settings, chosen_step, raw_terms, rows_to_show, summed
 from lowprec.explorer.shared import cast_options
 from lowprec.explorer.shared.format_names import format_named
-from lowprec.explorer.shared.page import Selection
 from lowprec.teaching.accumulation import METHODS
 
 Evaluator: Any = optional("lowprec.onnx:Evaluator")
@@ -299,12 +297,3 @@ def test_why_there_are_no_nodes() -> None:
         text = copied(name, ["1", "1", "1"], fmt, **rules)[2]
         assert text.startswith("None: ")
         assert words in text
-
-
-def test_the_menu_takes_the_format_along() -> None:
-    state = Arithmetic()
-    assert state.selection() == Selection(None, "bfloat16")
-    assert state.with_selection("7", "float8_e5m2") == Arithmetic(fmt="float8_e5m2")
-    assert state.with_selection("7", "binary8p3se").fmt == "binary8p3se"
-    assert state.with_selection(None, "int8") == state
-    assert state.with_selection("7", None) == state
