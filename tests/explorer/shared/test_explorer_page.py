@@ -10,10 +10,8 @@ import pytest
 from lowprec.explorer import pages
 from lowprec.explorer.pages.anatomy.state import Anatomy
 from lowprec.explorer.pages.arithmetic.state import Arithmetic
-from lowprec.explorer.pages.arithmetic.state import Arithmetic
 from lowprec.explorer.pages.compare.state import Compare
 from lowprec.explorer.pages.conversion.state import Conversion
-from lowprec.explorer.pages.describe.state import Describe
 from lowprec.explorer.pages.describe.state import Describe
 from lowprec.explorer.pages.quantize.state import Quantize
 from lowprec.explorer.pages.rounding.state import Rounding
@@ -109,7 +107,11 @@ TAKEN = [  # a page, what goes along, the page after that
     (Rounding(opset=23), OF_NUMBER, Rounding("464", E4M3)),  # no opset has it
     (Rounding(), Selection("464", "tf32"), Rounding("464", "tf32")),
     (Saturation(21), OTHER, Saturation(21, x="464")),
-    (SATURATION, Selection("7", "binary8p3se"), replace(SATURATION, x="7", fmts=("binary8p3se", "tf32", "e3m2", "e2m3"))),
+    (
+        SATURATION,
+        Selection("7", "binary8p3se"),
+        replace(SATURATION, x="7", fmts=("binary8p3se", "tf32", "e3m2", "e2m3")),
+    ),
     *((SATURATION, Selection("7", name), replace(SATURATION, x="7")) for name in ("float16", "int8", "e3m2")),
     (Conversion(), OTHER, Conversion("float32", "464", "float8_e5m2fnuz")),
     (Conversion(opset=24), OF_NUMBER, Conversion(at="464", target=E4M3)),
@@ -124,7 +126,11 @@ TAKEN = [  # a page, what goes along, the page after that
     (Quantize(), OF_NUMBER, Quantize(fmt=E4M3)),
     (Quantize(), Selection(None, "e5m10"), Quantize()),  # too wide
     (Quantize(scheme="mx", fmt="float6_e3m2fn"), Selection(None, "uint4"), Quantize(scheme="mx", fmt="float6_e3m2fn")),
-    (Quantize(scheme="mx", fmt="float6_e3m2fn"), Selection(None, "float8_e5m2"), Quantize(scheme="mx", fmt="float8_e5m2")),
+    (
+        Quantize(scheme="mx", fmt="float6_e3m2fn"),
+        Selection(None, "float8_e5m2"),
+        Quantize(scheme="mx", fmt="float8_e5m2"),
+    ),
     (Arithmetic(), Selection("7", "float8_e5m2"), Arithmetic(fmt="float8_e5m2")),
     (Arithmetic(), Selection("7", "binary8p3se"), Arithmetic(fmt="binary8p3se")),
     (Arithmetic(), Selection(None, "int8"), Arithmetic()),
