@@ -21,7 +21,7 @@ from lowprec.explorer.shared import page as shared_page
 from lowprec.explorer.shared.page import Selection, at_an_opset, carry_over, with_selection
 
 SATURATION = Saturation(fmts=("tf32", "e3m2", "e2m3", "e1m4"))
-SATURATION = Saturation(fmts=("tf32", "e3m2", "e2m3", "e1m4"))
+MX = Quantize(scheme="mx", fmt="float6_e3m2fn")
 SEEN = [
     (Anatomy("float8_e5m2", "448"), Selection("448", "float8_e5m2")),
     (Anatomy("float8_e4m3fn", "0x7e"), Selection("448", "float8_e4m3fn")),  # a code is the number it stands for
@@ -33,10 +33,7 @@ SEEN = [
     (Compare(x="-0"), Selection("-0", None)),
     (Conversion("float16", "0x3c00", "int8"), Selection("1", "int8")),
     (Quantize(fmt="uint4"), Selection(None, "uint4")),
-    (Quantize(scheme="mx", fmt="float6_e3m2fn"), Selection(None, "float6_e3m2fn")),
-    (Arithmetic(), Selection(None, "bfloat16")),
-    (Describe("e3m2", "0x08"), Selection("0.5", "e3m2")),
-    (Quantize(scheme="mx", fmt="float6_e3m2fn"), Selection(None, "float6_e3m2fn")),
+    (MX, Selection(None, "float6_e3m2fn")),
     (Arithmetic(), Selection(None, "bfloat16")),
     (Describe("e3m2", "0x08"), Selection("0.5", "e3m2")),
 ]
@@ -79,58 +76,8 @@ TAKEN = [  # a page, what goes along, the page after that
     (Quantize(), Selection("1", "float64"), Quantize()),  # nothing quantizes to it
     (Quantize(), OF_NUMBER, Quantize(fmt=E4M3)),
     (Quantize(), Selection(None, "e5m10"), Quantize()),  # too wide
-    (Quantize(scheme="mx", fmt="float6_e3m2fn"), Selection(None, "uint4"), Quantize(scheme="mx", fmt="float6_e3m2fn")),
-    (
-        Quantize(scheme="mx", fmt="float6_e3m2fn"),
-        Selection(None, "float8_e5m2"),
-        Quantize(scheme="mx", fmt="float8_e5m2"),
-    ),
-    (Arithmetic(), Selection("7", "float8_e5m2"), Arithmetic(fmt="float8_e5m2")),
-    (Arithmetic(), Selection("7", "binary8p3se"), Arithmetic(fmt="binary8p3se")),
-    (Arithmetic(), Selection(None, "int8"), Arithmetic()),
-    (Arithmetic(), Selection("7"), Arithmetic()),
-    (Describe("e3m2", "0x08"), Selection(None, "float8_e5m2"), Describe("float8_e5m2", "0.5")),
-    (Describe("e3m2", "0x08"), Selection("7", "tf32"), Describe("tf32", "7")),
-    *((Describe("e3m2"), Selection("7", name), Describe("e3m2", "7")) for name in ("float64", "int8", "bool")),
-]
-
-
-E4M3, OTHER = "e4m3,bias=8,inf=0,nan=negative-zero", Selection("464", "float8_e5m2fnuz")
-FULL = tuple(fmt for fmt in shared_page.FORMAT_NAMES if fmt not in ("bool", "int64"))[:12]
-OF_NUMBER = Selection("464", E4M3)
-TAKEN = [  # a page, what goes along, the page after that
-    (Anatomy(show="exact"), OTHER, Anatomy("float8_e5m2fnuz", "464", "exact")),
-    (Anatomy("float8_e4m3fn", "0x7e"), Selection(None, "int8"), Anatomy("int8", "448")),
-    (Anatomy("int8", "0x2a", "exact"), Selection("7"), Anatomy("int8", "7", "exact")),
-    (Anatomy(), OF_NUMBER, Anatomy(E4M3, "464")),
-    (Rounding(line="symlog"), OTHER, Rounding("464", "float8_e5m2fnuz", line="symlog")),
-    (Rounding(opset=23), OF_NUMBER, Rounding("464", E4M3)),  # no opset has it
-    (Rounding(), Selection("464", "tf32"), Rounding("464", "tf32")),
-    (Saturation(21), OTHER, Saturation(21, x="464")),
-    (
-        SATURATION,
-        Selection("7", "binary8p3se"),
-        replace(SATURATION, x="7", fmts=("binary8p3se", "tf32", "e3m2", "e2m3")),
-    ),
-    *((SATURATION, Selection("7", name), replace(SATURATION, x="7")) for name in ("float16", "int8", "e3m2")),
-    (Conversion(), OTHER, Conversion("float32", "464", "float8_e5m2fnuz")),
-    (Conversion(opset=24), OF_NUMBER, Conversion(at="464", target=E4M3)),
-    (Conversion(), Selection("464", "tf32"), Conversion(at="464")),  # not converted
-    (Compare(), OTHER, Compare(x="464", fmts=("float8_e5m2fnuz", *Compare().fmts))),
-    (Compare(), Selection(None, "float16"), Compare()),  # is among them
-    (Compare(), Selection(None, "bool"), Compare()),  # has no range
-    (Compare(fmts=FULL), Selection(None, "int64"), Compare(fmts=("int64", *FULL[:11]))),
-    (Compare(opset=20), OF_NUMBER, Compare(x="464", fmts=(E4M3, *Compare().fmts))),
-    (Quantize(block=16), OTHER, Quantize(fmt="float8_e5m2fnuz", block=16)),
-    (Quantize(), Selection("1", "float64"), Quantize()),  # nothing quantizes to it
-    (Quantize(), OF_NUMBER, Quantize(fmt=E4M3)),
-    (Quantize(), Selection(None, "e5m10"), Quantize()),  # too wide
-    (Quantize(scheme="mx", fmt="float6_e3m2fn"), Selection(None, "uint4"), Quantize(scheme="mx", fmt="float6_e3m2fn")),
-    (
-        Quantize(scheme="mx", fmt="float6_e3m2fn"),
-        Selection(None, "float8_e5m2"),
-        Quantize(scheme="mx", fmt="float8_e5m2"),
-    ),
+    (MX, Selection(None, "uint4"), MX),
+    (MX, Selection(None, "float8_e5m2"), replace(MX, fmt="float8_e5m2")),
     (Arithmetic(), Selection("7", "float8_e5m2"), Arithmetic(fmt="float8_e5m2")),
     (Arithmetic(), Selection("7", "binary8p3se"), Arithmetic(fmt="binary8p3se")),
     (Arithmetic(), Selection(None, "int8"), Arithmetic()),

@@ -124,9 +124,8 @@ def test_short_texts_say_when_they_are_not_exact(fmt: Format) -> None:
         for room, digits in ((8, 4), (14, 6), (26, 17)):
             text = numbers.short(value, room, digits)
             number = Fraction(Decimal(text.removeprefix("≈")))
-            assert (
-                text.startswith("≈") or number == value.number
-            )  # a shortened text may happen to be exact, never the reverse
+            # A shortened text may happen to be exact, never the reverse.
+            assert text.startswith("≈") or number == value.number
             assert abs(number - value.number) <= abs(value.number) / 2  # one digit at the least
 
 

@@ -164,8 +164,6 @@ def test_slices_and_codebook_count_every_element(granularity, shape, dtype):
         assert [row.index for row in rows] == list(np.ndindex(found.scale.shape))
         finite = [bar.value.number for bar in codebook(found) if not bar.value.special]
         assert finite == sorted(finite)
-        finite = [bar.value.number for bar in codebook(found) if not bar.value.special]
-        assert finite == sorted(finite)
         assert max(row.largest for row in rows) == float(np.abs(x.astype(np.float64)).max())
         assert sum(row.saturated for row in rows) == int(found.out_of_range.sum())
         for row in rows:
