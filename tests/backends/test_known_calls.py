@@ -22,8 +22,16 @@ ZERO = np.array([1, -2, 3, 0, 5, -6], np.int8)
 CODES = np.clip(np.rint(X / SCALE) + ZERO, -128, 127).astype(np.int8)
 
 
-def record(patch: pytest.MonkeyPatch) -> list[bool]:
-    """Return a list that gets, for each call from now on, whether it was carried out as one that came before."""
+@pytest.fixture
+def forgotten() -> None:
+    """Forget all calls that came before."""
+    QUANTIZED.clear()
+    DEQUANTIZED.clear()
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Give, for each call in order, whether it was carried out as one that came before."""
     seen: list[bool] = []
 
     def spied(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,21 +49,8 @@ def record(patch: pytest.MonkeyPatch) -> list[bool]:
             )  # fmt: skip
 
     for name in ("QUANTIZED", "DEQUANTIZED"):
-        patch.setattr(quantize_linear, name, Spy(getattr(quantize_linear, name)))
+        monkeypatch.setattr(quantize_linear, name, Spy(getattr(quantize_linear, name)))
     return seen
-
-
-@pytest.fixture
-def forgotten() -> None:
-    """Forget all calls that came before."""
-    QUANTIZED.clear()
-    DEQUANTIZED.clear()
-
-
-@pytest.fixture
-def found(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Give, for each call in order, whether it was carried out as one that came before."""
-    return record(monkeypatch)
 
 
 pytestmark = pytest.mark.usefixtures("forgotten")

@@ -13,6 +13,7 @@ from lowprec.explorer.pages.anatomy.state import Anatomy
 from lowprec.explorer.pages.arithmetic.state import Arithmetic
 from lowprec.explorer.pages.compare.state import Compare
 from lowprec.explorer.pages.conversion import packing_view
+from lowprec.explorer.pages.describe.state import Describe
 from lowprec.explorer.pages.errors import view as errors_view
 from lowprec.explorer.pages.quantize import tensor, tensor_files
 from lowprec.explorer.pages.quantize.state import Quantize
@@ -81,6 +82,8 @@ def test_the_most_names_of_a_link() -> None:
     found, problems = read(Compare, fmts=",".join(names[:13]))
     assert found == Compare(fmts=tuple(names[:12]))
     assert problems == ("fmts must be at most 12 names. The first 12 are shown.",)
+    assert read(Saturation, fmts="") == (Saturation(), ())
+    assert "at most 4" in read(Saturation, fmts="e1m1,e2m1,e3m1,e4m1,e5m1")[1][0]
 
 
 def test_formats_that_are_not_converted_are_compared() -> None:
@@ -88,6 +91,8 @@ def test_formats_that_are_not_converted_are_compared() -> None:
     assert read(Compare, fmts="e8m10") == (Compare(fmts=("e8m10",)), ())
     assert read(Saturation, fmts="e8m10") == (Saturation(fmts=("e8m10",)), ())
     assert "must be a format that lowprec converts" in read(Quantize, fmt="e8m10")[1][0]
+    for name in ("float64", "int8", "bool"):
+        assert "list" in read(Describe, fmt=name)[1][0]
 
 
 def test_the_longest_number_of_a_link() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from support.explorer_pages import FOLDER, AppTest, asked, charts, healthy, page, pictures, sent, texts, turn_to
+from support.explorer_pages import FOLDER, AppTest, asked, charts, healthy, page, sent, texts, turn_to
 
 from lowprec.explorer.pages import PAGES, STATES
 from lowprec.explorer.pages.anatomy.state import Anatomy
@@ -40,15 +40,6 @@ def test_names_of_formats_can_be_typed(name: str, label: str) -> None:
 
 
 # ---- what they say
-
-
-@pytest.mark.parametrize(("fmt", "title"), [("float8_e5m2", "All codes"), ("float16", "Codes nearby")])
-def test_anatomy_says_whether_all_codes_are_there(fmt: str, title: str) -> None:
-    test = healthy(page("anatomy", "codes", fmt=fmt))
-    assert f"{title}, {fmt}: " in pictures(test)
-    proto = test.get("download_button")[0].proto
-    assert proto.url.endswith(".csv")  # a file that is there; a deferred one has none
-    assert not proto.deferred_file_id
 
 
 @pytest.mark.parametrize(("name", "opened", "place"), [("describe", "codes", 1), ("anatomy", "", 0)])

@@ -68,14 +68,6 @@ def test_a_link_from_before_opens_the_page_without_a_word() -> None:
     healthy(page("start", values="none", inf="1", wrap="none", sum="none", byte="none"))
 
 
-@pytest.mark.parametrize("part", ["fmt=int8", "n=5000", "n=0", "runs=1000", "method=sorted", "step=-1", "source=bool",
-                                  "op=power", "seed=x", "fmt=binary16p2se"])  # fmt: skip
-def test_an_odd_part_of_a_link_of_arithmetic(part: str) -> None:
-    test = page("arithmetic", **dict([part.split("=")]))
-    assert not test.exception
-    assert len(test.warning) == 1
-
-
 ANY = st.text(max_size=20) | st.sampled_from(
     ["0x7e", "inf", "-nan", "1e400", "28", "19", "float8_e8m0fnu", "int2", "bool", "0"]
 )

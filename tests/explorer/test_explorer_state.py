@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,10 +21,13 @@ from lowprec import explorer
 from lowprec.explorer import pages
 from lowprec.explorer.pages.compare import state as compare_state
 from lowprec.explorer.pages.errors import state as errors_state
+from lowprec.explorer.pages.exercises.exercises import COUNT, task
 from lowprec.explorer.pages.quantize import state as quantize_state
 from lowprec.explorer.pages.rounding import state as rounding_state
 from lowprec.explorer.pages.saturation import state as saturation_state
+from lowprec.explorer.pages.start.examples import EXAMPLES
 from lowprec.explorer.shared import html, link, theme
+from lowprec.explorer.shared.glossary import GLOSSARY
 
 FOLDER = Path(explorer.__file__).parent  # type: ignore[attr-defined]
 STATES = tuple(pages.STATES.values())
@@ -71,6 +75,16 @@ def test_any_query_is_read_and_what_it_means_comes_back(query: dict[str, str]) -
                 problem.startswith((f"{name} must", f"{name} has")) or repr(name) in problem for problem in problems
             )
             assert said or fields[name].metadata["parse"](query[name]) == getattr(found, name)
+
+
+LINKS = [*EXAMPLES, *GLOSSARY, *(task(1, place) for place in range(1, COUNT + 1))]
+
+
+@pytest.mark.parametrize("row", LINKS, ids=lambda row: getattr(row, "key", getattr(row, "name", row.path)))
+def test_links_of_examples_terms_and_tasks_are_read(row: Any) -> None:
+    state, problems = link.read(pages.STATES[row.path], row.query)
+    assert problems == ()
+    assert {name: text for name, text in link.write(state).items() if name in row.query} == row.query
 
 
 def test_what_is_wrong_is_said() -> None:

@@ -141,6 +141,9 @@ def test_finfo_against_ml_dtypes_and_the_oracle(fmt: lp.Format) -> None:
     assert (ours.bits, ours.max, ours.eps) == (theirs.bits, float(theirs.max), float(theirs.eps))
     assert ours.smallest_normal == float(theirs.smallest_normal)
     assert ours.min == float(theirs.min)
+    numpys = np.finfo(fmt.dtype) if fmt.dtype.isbuiltin == 1 else theirs
+    for fact in ("tiny", "nmant", "nexp", "minexp", "maxexp"):  # NumPy's names
+        assert getattr(ours, fact) == getattr(numpys, fact), fact
     assert float(reference.decode(fmt.max_code, fmt)) == ours.max
     smallest = 1 if fmt.has_zero else 0
     assert float(reference.decode(smallest, fmt)) == (ours.smallest_subnormal if fmt.has_zero else ours.smallest_normal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.compare import each_tier
 from support.p3109_names import NAMES, facts_in
 
 import lowprec as lp
@@ -91,8 +92,7 @@ def test_every_bias_near_the_ends_of_float32(exponent_bits: int, mantissa_bits: 
             bias=bias, inf=False, nan="all-ones",
         )  # fmt: skip
         codes = np.resize(_codes(fmt), 512)
-        for isa in _kernels.available_isas():
-            _kernels.use_isa(isa)
+        for isa in each_tier():
             values = _decode(codes, fmt).astype(np.float32)
             with np.errstate(over="ignore"):
                 near = np.concatenate([values, np.nextafter(values, np.float32(np.inf)), values * np.float32(1.25)])
@@ -104,8 +104,7 @@ def test_every_bias_near_the_ends_of_float32(exponent_bits: int, mantissa_bits: 
 @pytest.mark.parametrize("fmt", POWERS, ids=lambda fmt: fmt.name)
 def test_powers_of_two(fmt: Format) -> None:
     """Formats without zero follow float8_e8m0fnu, whatever their exponents."""
-    for isa in _kernels.available_isas():
-        _kernels.use_isa(isa)
+    for isa in each_tier():
         values = _decode(_codes(fmt), fmt)
         with np.errstate(all="ignore"):
             x = values.astype(np.float32)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.bits import packed_bytes
 from support.cast_cases import encode_by_tiers_and_threads
+from support.compare import each_tier
 from support.cuda_on_cpu import CpuBuild
 from support.custom_formats import BY_NAME, CUSTOM_FORMATS, SMALL, WIDE, float_format, p3109
 from support.optional import optional
@@ -154,16 +155,14 @@ def test_quantized(fmt: Format) -> None:
     for saturate in (True, False):
         expected = quantized(wide, scales, None, fmt, precision="float32", saturate=saturate)
         options = {"output_dtype": fmt, "saturate": saturate}
-        for isa in _kernels.available_isas():
-            _kernels.use_isa(isa)
+        for isa in each_tier():
             _same(lp.quantize_linear(x, scale, **options), expected, x, isa)
         got = lp.quantize_linear(strict.asarray(x), strict.asarray(scale), **options)
         _same(got, expected, x, "api")
     codes = _codes(fmt)
     for output in ("float32", "float16"):
         expected = dequantized(codes, np.full(codes.shape, np.float64(scale)), None, fmt, output_dtype=output)
-        for isa in _kernels.available_isas():
-            _kernels.use_isa(isa)
+        for isa in each_tier():
             values: Any = lp.dequantize_linear(codes, scale, source=fmt, output_dtype=output)
             _same(values.view(f"u{values.itemsize}"), expected, codes, isa)
 

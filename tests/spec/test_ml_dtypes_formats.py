@@ -166,15 +166,6 @@ def test_what_may_be_meant(text: str, names: list[str], monkeypatch: pytest.Monk
     )
 
 
-@pytest.mark.parametrize("name", [fmt.name for fmt in lp.formats.values() if fmt.is_float])
-def test_numpys_names_of_facts(name: str) -> None:
-    dtype = lp.formats[name].dtype
-    theirs = (np.finfo if dtype.isbuiltin == 1 else ml_dtypes.finfo)(dtype)
-    ours = lp.finfo(name)
-    for fact in ("tiny", "nmant", "nexp", "minexp", "maxexp"):
-        assert getattr(ours, fact) == getattr(theirs, fact), fact
-
-
 HINTS = {
     "half": " (did you mean float16?)", "FLOAT": " (did you mean float32?)", 17: " (did you mean float8_e4m3fn?)",
     "TF32": " (did you mean tf32?)", "Binary8p3se": " (did you mean binary8p3se?)",

@@ -49,6 +49,11 @@ def nvrtc() -> ctypes.CDLL:
     pytest.skip("no NVRTC here: pip install nvidia-cuda-nvrtc")
 
 
+@pytest.fixture
+def nvcc() -> str:
+    return shutil.which("nvcc") or pytest.skip("no nvcc here")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_nvrtc(nvrtc: ctypes.CDLL, source: str, architecture: str) -> None:
@@ -66,10 +71,7 @@ def test_nvrtc(nvrtc: ctypes.CDLL, source: str, architecture: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_nvcc(source: str, architecture: str, tmp_path: Path) -> None:
-    nvcc = shutil.which("nvcc")
-    if nvcc is None:
-        pytest.skip("no nvcc here")
+def test_nvcc(nvcc: str, source: str, architecture: str, tmp_path: Path) -> None:
     text = tmp_path / "lowprec.cu"
     text.write_text(source, encoding="utf-8")
     strict = ["--Werror=all-warnings", "--resource-usage", f"--gpu-architecture={architecture}", *cuda.OPTIONS]
@@ -82,10 +84,7 @@ def test_nvcc(source: str, architecture: str, tmp_path: Path) -> None:
     assert max(int(count) for counts in used for count in counts) <= 32, "all but a few bytes in registers"
 
 
-def test_elements_are_loaded_and_stored_together(tmp_path: Path) -> None:
-    nvcc = shutil.which("nvcc")
-    if nvcc is None:
-        pytest.skip("no nvcc here")
+def test_elements_are_loaded_and_stored_together(nvcc: str, tmp_path: Path) -> None:
     text = tmp_path / "lowprec.cu"
     made = {"narrow": cuda.Conversion(("encode8",), 32, 8), "packed": cuda.Conversion(("encode8",), 32, 4)}
     text.write_text(cuda.kernel_source(made), encoding="utf-8")

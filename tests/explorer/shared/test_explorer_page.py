@@ -9,15 +9,19 @@ import pytest
 
 from lowprec.explorer import pages
 from lowprec.explorer.pages.anatomy.state import Anatomy
+from lowprec.explorer.pages.arithmetic.state import Arithmetic
 from lowprec.explorer.pages.compare.state import Compare
 from lowprec.explorer.pages.conversion.state import Conversion
+from lowprec.explorer.pages.describe.state import Describe
 from lowprec.explorer.pages.quantize.state import Quantize
 from lowprec.explorer.pages.rounding.state import Rounding
 from lowprec.explorer.pages.saturation.state import Saturation
 from lowprec.explorer.shared import link
 from lowprec.explorer.shared import page as shared_page
-from lowprec.explorer.shared.page import Selection, carry_over, with_selection
+from lowprec.explorer.shared.page import Selection, at_an_opset, carry_over, with_selection
 
+SATURATION = Saturation(fmts=("tf32", "e3m2", "e2m3", "e1m4"))
+MX = Quantize(scheme="mx", fmt="float6_e3m2fn")
 SEEN = [
     (Anatomy("float8_e5m2", "448"), Selection("448", "float8_e5m2")),
     (Anatomy("float8_e4m3fn", "0x7e"), Selection("448", "float8_e4m3fn")),  # a code is the number it stands for
@@ -29,6 +33,9 @@ SEEN = [
     (Compare(x="-0"), Selection("-0", None)),
     (Conversion("float16", "0x3c00", "int8"), Selection("1", "int8")),
     (Quantize(fmt="uint4"), Selection(None, "uint4")),
+    (MX, Selection(None, "float6_e3m2fn")),
+    (Arithmetic(), Selection(None, "bfloat16")),
+    (Describe("e3m2", "0x08"), Selection("0.5", "e3m2")),
 ]
 
 
@@ -39,23 +46,56 @@ def test_what_a_page_looks_at(page: Any, selection: Selection) -> None:
     assert with_selection(page, Selection()) == page
 
 
-def test_what_a_page_takes_over() -> None:
-    selection = Selection("464", "float8_e5m2fnuz")
-    assert with_selection(Anatomy(show="exact"), selection) == Anatomy("float8_e5m2fnuz", "464", "exact")
-    assert with_selection(Anatomy("float8_e4m3fn", "0x7e"), Selection(None, "int8")) == Anatomy("int8", "448")
-    assert with_selection(Anatomy("int8", "0x2a", "exact"), Selection("7")) == Anatomy("int8", "7", "exact")
-    assert Anatomy("int8", "0x2a").with_selection(None, None) == Anatomy("int8", "0x2a")
-    assert with_selection(Rounding(line="symlog"), selection) == Rounding("464", "float8_e5m2fnuz", line="symlog")
-    assert with_selection(Saturation(21), selection) == Saturation(21, x="464")
-    assert with_selection(Conversion(), selection) == Conversion("float32", "464", "float8_e5m2fnuz")
-    found = with_selection(Compare(), selection)
-    assert (found.x, found.fmts) == ("464", ("float8_e5m2fnuz", *Compare().fmts))
-    assert with_selection(Compare(), Selection(None, "float16")) == Compare()  # is among them
-    assert with_selection(Compare(), Selection(None, "bool")) == Compare()  # has no range
-    full = tuple(fmt for fmt in shared_page.FORMAT_NAMES if fmt not in ("bool", "int64"))[:12]
-    assert with_selection(Compare(fmts=full), Selection(None, "int64")).fmts == ("int64", *full[:11])
-    assert with_selection(Quantize(block=16), selection) == Quantize(fmt="float8_e5m2fnuz", block=16)
-    assert with_selection(Quantize(), Selection("1", "float64")) == Quantize()  # nothing quantizes to it
+E4M3, OTHER = "e4m3,bias=8,inf=0,nan=negative-zero", Selection("464", "float8_e5m2fnuz")
+FULL = tuple(fmt for fmt in shared_page.FORMAT_NAMES if fmt not in ("bool", "int64"))[:12]
+OF_NUMBER = Selection("464", E4M3)
+TAKEN = [  # a page, what goes along, the page after that
+    (Anatomy(show="exact"), OTHER, Anatomy("float8_e5m2fnuz", "464", "exact")),
+    (Anatomy("float8_e4m3fn", "0x7e"), Selection(None, "int8"), Anatomy("int8", "448")),
+    (Anatomy("int8", "0x2a", "exact"), Selection("7"), Anatomy("int8", "7", "exact")),
+    (Anatomy(), OF_NUMBER, Anatomy(E4M3, "464")),
+    (Rounding(line="symlog"), OTHER, Rounding("464", "float8_e5m2fnuz", line="symlog")),
+    (Rounding(opset=23), OF_NUMBER, Rounding("464", E4M3)),  # no opset has it
+    (Rounding(), Selection("464", "tf32"), Rounding("464", "tf32")),
+    (Saturation(21), OTHER, Saturation(21, x="464")),
+    (
+        SATURATION,
+        Selection("7", "binary8p3se"),
+        replace(SATURATION, x="7", fmts=("binary8p3se", "tf32", "e3m2", "e2m3")),
+    ),
+    *((SATURATION, Selection("7", name), replace(SATURATION, x="7")) for name in ("float16", "int8", "e3m2")),
+    (Conversion(), OTHER, Conversion("float32", "464", "float8_e5m2fnuz")),
+    (Conversion(opset=24), OF_NUMBER, Conversion(at="464", target=E4M3)),
+    (Conversion(), Selection("464", "tf32"), Conversion(at="464")),  # not converted
+    (Compare(), OTHER, Compare(x="464", fmts=("float8_e5m2fnuz", *Compare().fmts))),
+    (Compare(), Selection(None, "float16"), Compare()),  # is among them
+    (Compare(), Selection(None, "bool"), Compare()),  # has no range
+    (Compare(fmts=FULL), Selection(None, "int64"), Compare(fmts=("int64", *FULL[:11]))),
+    (Compare(opset=20), OF_NUMBER, Compare(x="464", fmts=(E4M3, *Compare().fmts), opset=20)),
+    (Quantize(block=16), OTHER, Quantize(fmt="float8_e5m2fnuz", block=16)),
+    (Quantize(), Selection("1", "float64"), Quantize()),  # nothing quantizes to it
+    (Quantize(), OF_NUMBER, Quantize(fmt=E4M3)),
+    (Quantize(), Selection(None, "e5m10"), Quantize()),  # too wide
+    (MX, Selection(None, "uint4"), MX),
+    (MX, Selection(None, "float8_e5m2"), replace(MX, fmt="float8_e5m2")),
+    (Arithmetic(), Selection("7", "float8_e5m2"), Arithmetic(fmt="float8_e5m2")),
+    (Arithmetic(), Selection("7", "binary8p3se"), Arithmetic(fmt="binary8p3se")),
+    (Arithmetic(), Selection(None, "int8"), Arithmetic()),
+    (Arithmetic(), Selection("7"), Arithmetic()),
+    (Describe("e3m2", "0x08"), Selection(None, "float8_e5m2"), Describe("float8_e5m2", "0.5")),
+    (Describe("e3m2", "0x08"), Selection("7", "tf32"), Describe("tf32", "7")),
+    *((Describe("e3m2"), Selection("7", name), Describe("e3m2", "7")) for name in ("float64", "int8", "bool")),
+]
+
+
+@pytest.mark.parametrize(("before", "selection", "after"), TAKEN, ids=lambda one: type(one).__name__)
+def test_what_a_page_takes_over(before: Any, selection: Selection, after: Any) -> None:
+    assert with_selection(before, selection) == after
+
+
+def test_formats_and_opsets_that_go_together() -> None:
+    assert Quantize(scheme="nvfp4", fmt="int8").selection().format == "float4_e2m1fn"
+    assert at_an_opset(Rounding(fmt="float8_e5m2", opset=23)).opset == 23
 
 
 def test_pages_follow_one_another() -> None:

@@ -1,8 +1,7 @@
-"""`nvfp4_quantize` against its steps in float32, and against the oracle: global scales, zero blocks, others' rules."""
+"""`nvfp4_quantize` against the oracle: global scales, zero blocks, others' rules; its steps: test_whole_blocks.py."""
 
 from __future__ import annotations
 
-import ml_dtypes
 import numpy as np
 import pytest
 from support.bits import bits_of
@@ -12,34 +11,6 @@ import lowprec as lp
 from lowprec import reference
 
 RULES = (None, "torchao", "modelopt", "transformer_engine")
-
-
-@pytest.mark.usefixtures("tier")
-@pytest.mark.parametrize("factor", [None, 1.0, 2.0**-149, 1e-38, 0.0123, 3e38])
-def test_steps(factor: float | None) -> None:
-    """Of finite rows of whole blocks, each step rounded by NumPy."""
-    rng = np.random.default_rng(4)
-    for scale in (1.0, 1e-30, 1e-42, 1e36):
-        x = (rng.standard_normal((5, 96)) * scale * np.exp2(rng.integers(-20, 3, (5, 96)))).astype(np.float32)
-        x[1, 16:48] = [0, -0.0] * 16
-        elements, scales, g = lp.nvfp4_quantize(x, global_scale=factor)
-        if factor is None:
-            assert g == max(np.abs(x).max() / np.float32(2688), np.float32(2.0**-149))
-        else:
-            assert g == np.float32(factor)
-        blocks = x.reshape(5, 6, 16)
-        a = np.abs(blocks).max(-1)
-        with np.errstate(all="ignore"):
-            rounded = np.minimum(a / np.float32(6) / np.float32(g), np.float32(448)).astype(ml_dtypes.float8_e4m3fn)
-            wanted_scales = np.where(a > 0, np.maximum(bits_of(rounded), 1), 0).astype(np.uint8)
-            d = wanted_scales.view(ml_dtypes.float8_e4m3fn).astype(np.float32) * np.float32(g)
-            quotient = np.where(d[..., None] == 0, np.copysign(np.float32(0), blocks), blocks / d[..., None])
-        wanted = bits_of(np.clip(quotient, -6, 6).astype(ml_dtypes.float4_e2m1fn)).reshape(x.shape)
-        assert np.array_equal(bits_of(scales), wanted_scales)
-        assert np.array_equal(bits_of(elements), wanted)
-        moved = lp.nvfp4_quantize(np.ascontiguousarray(x.T), axis=0, global_scale=factor)
-        assert np.array_equal(bits_of(moved[0]), wanted.T)
-        assert np.array_equal(bits_of(moved[1]), wanted_scales.T)
 
 
 def test_global_scale() -> None:

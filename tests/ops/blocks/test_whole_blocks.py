@@ -68,22 +68,31 @@ def test_mx(element: str) -> None:
 
 
 @pytest.mark.usefixtures("tier")
-@pytest.mark.parametrize("global_scale", [1.0, 0.02, 2.0**-70, 3e-30, 1e20])
-def test_nvfp4(global_scale: float) -> None:
-    x, factor = numbers(16, 2), np.float32(global_scale)
-    with np.errstate(all="ignore"):
-        largest = np.abs(x).max(-1)
-        quotients = np.minimum(largest / np.float32(6) / factor, np.float32(448))
-        wanted = quotients.astype(ml_dtypes.float8_e4m3fn)
-        wanted = np.maximum(wanted.view(np.uint8), largest > 0).astype(np.uint8)
-        divisors = factor * wanted.view(ml_dtypes.float8_e4m3fn).astype(np.float32)
-        divisors[divisors == 0] = np.inf
-        elements = rounded(x / divisors[..., None], "float4_e2m1fn")
-    found = lp.nvfp4_quantize(x.reshape(12, -1), global_scale=global_scale)
-    assert codes(found[1]) == wanted.tobytes()
-    assert codes(found[0]) == elements
-    packed = lp.nvfp4_quantize(x.reshape(12, -1), global_scale=global_scale, packed=True)[0]
-    assert codes(packed) == packed_bytes(np.frombuffer(elements, np.uint8), 4).tobytes()
+@pytest.mark.parametrize("global_scale", [None, 1.0, 0.02, 0.0123, 2.0**-149, 1e-38, 2.0**-70, 3e-30, 1e20, 3e38])
+def test_nvfp4(global_scale: float | None) -> None:
+    """Each step rounded by NumPy, along both axes."""
+    rng = np.random.default_rng(4)
+    inputs = [numbers(16, 2).reshape(12, -1)]
+    for size in (1.0, 1e-30, 1e-42, 1e36):
+        inputs.append((rng.standard_normal((5, 96)) * size * np.exp2(rng.integers(-20, 3, (5, 96)))).astype(np.float32))
+        inputs[-1][1, 16:48] = [0, -0.0] * 16
+    for x in inputs:
+        with np.errstate(all="ignore"):
+            found_scale = max(np.abs(x).max() / np.float32(2688), np.float32(2.0**-149))
+            factor = found_scale if global_scale is None else np.float32(global_scale)
+            blocks = x.reshape(len(x), -1, 16)
+            largest = np.abs(blocks).max(-1)
+            quotients = np.minimum(largest / np.float32(6) / factor, np.float32(448))
+            wanted = np.maximum(quotients.astype(ml_dtypes.float8_e4m3fn).view(np.uint8), largest > 0).astype(np.uint8)
+            divisors = factor * wanted.view(ml_dtypes.float8_e4m3fn).astype(np.float32)
+            divisors[divisors == 0] = np.inf
+            elements = rounded(blocks / divisors[..., None], "float4_e2m1fn")
+        found = lp.nvfp4_quantize(x, global_scale=global_scale)
+        assert list(map(codes, found)) == [elements, wanted.tobytes(), factor.tobytes()]
+        packed = lp.nvfp4_quantize(x, global_scale=global_scale, packed=True)[0]
+        assert codes(packed) == packed_bytes(np.frombuffer(elements, np.uint8), 4).tobytes()
+        moved = lp.nvfp4_quantize(np.ascontiguousarray(x.T), axis=0, global_scale=global_scale)
+        assert [codes(one.T) for one in moved[:2]] == [elements, wanted.tobytes()]
 
 
 @pytest.mark.usefixtures("tier")

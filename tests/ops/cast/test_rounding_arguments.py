@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 import lowprec as lp
-from lowprec.reference.whole_arrays import expected_rounded
-from lowprec.spec.rounding_modes import Rounding
 
 X = np.array([0.3, -1000.0, np.nan], np.float32)
 LIKE = np.zeros(1, ml_dtypes.float8_e5m2)
@@ -60,26 +58,6 @@ def test_one_rule_alone_leaves_the_others_at_their_defaults() -> None:
     assert lp.encode(x, "float8_e5m2", nan="largest").tolist() == [0x7B, 0x7B, 0x7B, 0xB5]
     assert lp.encode(x, "float16", nan="zero").tolist() == [0x7C00, 0x7C00, 0, 0xB4CD]
     assert lp.encode(x, "float16", overflow="sat_finite").tolist() == [0x7BFF, 0x7BFF, 0x7E00, 0xB4CD]
-
-
-def test_nearest_even_of_powers_of_two_is_another_rule() -> None:
-    """1.5 is a tie; ONNX's round_mode is not in force, and the range is tested after the rounding."""
-    x = np.array([1.5, 3.0, 1.25 * 2.0**-127, 2.0**-128, 1.6 * 2.0**-128, -4.0, 0.0, 1.8 * 2.0**127])
-    codes = lp.encode(x, "float8_e8m0fnu", rounding="nearest_even")
-    assert codes.tolist() == [128, 128, 0, 0, 0, 129, 0, 254]
-    codes = lp.encode(x, "float8_e8m0fnu", rounding="nearest_even", overflow="ovf_inf")
-    assert codes.tolist() == [128, 128, 0, 255, 0, 129, 255, 255]
-    assert lp.encode(x, "float8_e8m0fnu").tolist() == [128, 129, 1, 0, 0, 129, 0, 254]
-
-
-def test_cast_like_and_cast_agree_with_the_oracle() -> None:
-    x = np.random.default_rng(6).normal(0, 3, 200).astype(np.float32)
-    how = {"rounding": "stochastic_a", "seed": 12, "random_bits": 5, "overflow": "ovf_inf", "nan": "plain"}
-    wanted = expected_rounded(
-        x.view("u4"), "float32", "float8_e5m2", Rounding("stochastic_a", "ovf_inf", "plain", 5), 12
-    )
-    assert lp.cast_like(x, LIKE, **how).view(np.uint8).tolist() == wanted.tolist()
-    assert lp.cast(x, "float8_e5m2", **how).view(np.uint8).tolist() == wanted.tolist()
 
 
 @pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"])

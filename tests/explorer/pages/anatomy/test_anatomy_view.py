@@ -114,10 +114,6 @@ def test_a_number_is_carried_to_another_format(fmt: Format) -> None:
     assert codes.portable_text("rubbish", fmt) == "rubbish"
 
 
-def read_short(text: str) -> tuple[bool, Fraction]:
-    return text.startswith("≈"), Fraction(Decimal(text.removeprefix("≈")))
-
-
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
 def test_short_texts_say_when_they_are_not_exact(fmt: Format) -> None:
     for code in some_codes(fmt):
@@ -126,8 +122,10 @@ def test_short_texts_say_when_they_are_not_exact(fmt: Format) -> None:
             assert numbers.short(value) == str(value)
             continue
         for room, digits in ((8, 4), (14, 6), (26, 17)):
-            about, number = read_short(numbers.short(value, room, digits))
-            assert about or number == value.number  # a shortened text may happen to be exact, never the reverse
+            text = numbers.short(value, room, digits)
+            number = Fraction(Decimal(text.removeprefix("≈")))
+            # A shortened text may happen to be exact, never the reverse.
+            assert text.startswith("≈") or number == value.number
             assert abs(number - value.number) <= abs(value.number) / 2  # one digit at the least
 
 

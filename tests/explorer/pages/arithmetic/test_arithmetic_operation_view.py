@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,11 +16,9 @@ from support.snippets import model_of, run
 import lowprec as lp
 from lowprec import reference, teaching
 from lowprec.explorer.pages.arithmetic import operation_view, picture, snippets, sum_view
-from lowprec.explorer.pages.arithmetic.state import Arithmetic
 from lowprec.explorer.pages.arithmetic.sum_view import Settings, chosen_step, raw_terms, rows_to_show, summed
 from lowprec.explorer.shared import cast_options
 from lowprec.explorer.shared.format_names import format_named
-from lowprec.explorer.shared.page import Selection
 from lowprec.teaching.accumulation import METHODS
 
 Evaluator: Any = optional("lowprec.onnx:Evaluator")
@@ -80,21 +79,16 @@ def test_dot_products() -> None:
         ("terms", {}, ["2.25", "4", "0.01031494140625"]),
         ("typed", {"factors": "1 0.5 -4"}, ["1.5", "-1", "-0.40625"]),
     ):
-        settings = Settings(**{**as_dict(typed), "factor": factor, **rest})
+        settings = replace(typed, factor=factor, **rest)
         assert texts(summed(settings).found.terms) == expected
-    rounded = {product: Settings(**{**as_dict(typed), "factor": "terms", "product": product}) for product in
-               ("terms", "accumulator")}  # fmt: skip
+    rounded = {name: replace(typed, factor="terms", product=name) for name in ("terms", "accumulator")}
     assert texts(summed(rounded["terms"]).found.terms) == ["2.25", "4", "0.009765625"]  # 5.28 of 2^-9 is 5 of them
     half = np.float16(0.1015625)
     assert float(summed(rounded["accumulator"]).found.terms[2]) == float(half * half)
     repeated = Settings(E4M3, HALF, n=5, factor="typed", factors="1 2", runs=0)
     assert texts(summed(repeated).found.terms) == ["1", "2", "1", "2", "1"]
     with pytest.raises(ValueError, match="`factors` must be as many as the terms, 3; got 2"):
-        summed(Settings(**{**as_dict(typed), "factor": "typed", "factors": "1 2"}))
-
-
-def as_dict(settings: Settings) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in settings.__dataclass_fields__}
+        summed(replace(typed, factor="typed", factors="1 2"))
 
 
 def test_the_curve() -> None:
@@ -299,12 +293,3 @@ def test_why_there_are_no_nodes() -> None:
         text = copied(name, ["1", "1", "1"], fmt, **rules)[2]
         assert text.startswith("None: ")
         assert words in text
-
-
-def test_the_menu_takes_the_format_along() -> None:
-    state = Arithmetic()
-    assert state.selection() == Selection(None, "bfloat16")
-    assert state.with_selection("7", "float8_e5m2") == Arithmetic(fmt="float8_e5m2")
-    assert state.with_selection("7", "binary8p3se").fmt == "binary8p3se"
-    assert state.with_selection(None, "int8") == state
-    assert state.with_selection("7", None) == state

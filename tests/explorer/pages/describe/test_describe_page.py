@@ -17,7 +17,6 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.explorer.pages.describe import picture, snippets, view
 from lowprec.explorer.pages.describe.state import Describe
-from lowprec.explorer.shared import link
 from lowprec.explorer.shared.format_names import format_named
 from lowprec.reference.exact_cast import Value
 from lowprec.spec.formats import NUMERIC
@@ -102,17 +101,6 @@ def test_the_names_of_p3109() -> None:
 
 
 # ---- the state and the page
-
-
-def test_rows_that_can_be_described_are_carried_over() -> None:
-    state = Describe("e3m2", "0x08")
-    assert state.selection().format == "e3m2"
-    assert state.selection().number == "0.5"
-    assert state.with_selection(None, "float8_e5m2") == Describe("float8_e5m2", "0.5")
-    assert state.with_selection("7", "tf32") == Describe("tf32", "7")
-    for name in ("float64", "int8", "bool"):
-        assert state.with_selection("7", name) == Describe("e3m2", "7")
-        assert "list" in link.read(Describe, {"fmt": name})[1][0]
 
 
 @pytest.mark.parametrize(

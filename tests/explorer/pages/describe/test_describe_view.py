@@ -25,7 +25,6 @@ from lowprec.explorer.shared import link as url_query
 from lowprec.explorer.shared import roundings
 from lowprec.explorer.shared.cast_options import cast_options
 from lowprec.explorer.shared.format_names import checked_name, format_named
-from lowprec.explorer.shared.page import Selection, at_an_opset, with_selection
 
 E4M3 = "e4m3,bias=8,inf=0,nan=negative-zero"
 
@@ -87,19 +86,6 @@ def test_pages_that_need_more_say_so() -> None:
     assert read(Conversion, packed="binary6p2ue")[0].packed == "binary6p2ue"
     assert "at most 8 bits to be quantized to; e5m3 has 9" in read(Quantize, fmt="e5m3")[1][0]
     assert "must have a zero" in read(Quantize, fmt="e4m0,signed=0,inf=0,nan=none,zero=0")[1][0]
-
-
-def test_the_menu_takes_them_along() -> None:
-    selection = Selection("464", E4M3)
-    assert with_selection(Anatomy(), selection) == Anatomy(E4M3, "464")
-    assert with_selection(Rounding(opset=23), selection) == Rounding("464", E4M3)  # no opset has it
-    assert with_selection(Conversion(opset=24), selection) == Conversion(at="464", target=E4M3)
-    assert with_selection(Compare(opset=20), selection).fmts[0] == E4M3
-    assert with_selection(Quantize(), selection).fmt == E4M3
-    assert with_selection(Quantize(), Selection(None, "e5m10")) == Quantize()  # too wide
-    assert with_selection(Conversion(), Selection("464", "tf32")) == Conversion(at="464")  # not converted
-    assert with_selection(Rounding(), Selection("464", "tf32")) == Rounding("464", "tf32")
-    assert at_an_opset(Rounding(fmt="float8_e5m2", opset=23)).opset == 23
 
 
 # ---- what the views compute

@@ -1,4 +1,4 @@
-"""The page Errors: its sentences and numbers against fractions, its chart, what is copied; a walk in a browser."""
+"""The page Errors: its sentences and numbers against fractions, its chart, what is copied."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from support.browser import Visit
-from support.explorer_controls import agrees
 from support.explorer_pages import asked, copied, healthy, page, sent
 from support.snippets import offered, run
 
@@ -182,18 +180,3 @@ def test_what_is_copied(capsys: pytest.CaptureFixture[str]) -> None:
         assert out[0].startswith("LargestError(error=Fraction(")
     names = run(copied(page("errors", fmts="float8_e4m3fn,float8_e8m0fnu"))[2], capsys)[0]
     assert offered(names, names["nodes"], 28)[1] == [17, 24]
-
-
-def test_the_largest_relative_error_of_e5m2_in_its_normal_range(visit: Visit) -> None:
-    """The menu, the range. The tie 1.125 · 2^-14 is 1/9 off."""
-    page = visit.enter("Errors")
-    agrees(visit)
-    box = page.get_by_role("combobox", name="Range").first
-    assert box.input_value() == "0 to 2"
-    box.click()
-    page.get_by_role("option", name="float8_e5m2: normal range", exact=True).click()
-    agrees(visit, "scale=log")
-    assert page.locator(".st-key-errors-measure [aria-checked=true]").inner_text() == "relative"
-    assert box.input_value() == "float8_e5m2: normal range"
-    said = " ".join(page.locator(".place").inner_text().split())
-    assert "float8_e5m2 at most ≈11.11 %, at ≈6.866e−5" in said

@@ -16,9 +16,7 @@ from lowprec.explorer.pages.exercises import exercises
 from lowprec.explorer.pages.exercises.exercises import COUNT, Task, points, task, verdict
 from lowprec.explorer.pages.exercises.picture import ANSWER_WIDTHS, Line, answer_drawing, score_drawing
 from lowprec.explorer.pages.exercises.state import Exercises
-from lowprec.explorer.shared import link
 from lowprec.explorer.shared.glossary import GLOSSARY, term
-from lowprec.explorer.shared.page import all_pages
 
 SEEDS = (0, 1, 2, 4711)
 
@@ -188,14 +186,6 @@ def test_points() -> None:
     assert points(0, False) == 0
     lines = [Line(task(1, place), {1: Fraction(1), 2: Fraction(1, 2)}.get(place), place == 3) for place in range(1, 21)]
     assert "1½ of 2 points; 18 tasks are open" in str(score_drawing(lines))
-
-
-@pytest.mark.parametrize("row", [*GLOSSARY, *(task(1, place) for place in range(1, COUNT + 1))])
-def test_links_open_pages(row: object) -> None:
-    states = {page.path: page.state for page in all_pages()}
-    state, problems = link.read(states[row.path], row.query)  # type: ignore[attr-defined]
-    assert problems == ()
-    assert {name: text for name, text in link.write(state).items() if name in row.query} == row.query  # type: ignore[attr-defined]
 
 
 def test_the_glossary_is_in_order_and_short() -> None:

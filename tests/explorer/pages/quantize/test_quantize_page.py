@@ -373,14 +373,6 @@ def test_what_is_copied_of_a_format_that_onnx_lacks(name: str, capsys: Capture) 
     assert nodes == f"None: ONNX has no number for {name}."
 
 
-def test_the_format_of_a_scheme_is_carried_over() -> None:
-    assert Quantize(scheme="nvfp4", fmt="int8").selection().format == "float4_e2m1fn"
-    mx = Quantize(scheme="mx", fmt="float6_e3m2fn")
-    assert mx.selection().format == "float6_e3m2fn"
-    assert mx.with_selection(None, "uint4") == mx  # MX has no such elements
-    assert mx.with_selection(None, "float8_e5m2").fmt == "float8_e5m2"
-
-
 # ---- the evidence: the rules of a setting, and a check that can fail
 
 

@@ -1,4 +1,4 @@
-"""The Quantize page's numbers: codes and values against fractions, scales and shares worked out by hand."""
+"""The Quantize page's numbers: codes and values against fractions, scales, shares and blocks worked out by hand."""
 
 from __future__ import annotations
 
@@ -13,8 +13,17 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer.pages.quantize.settings import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings, choose
-from lowprec.explorer.pages.quantize.view import codebook, quantize, slices, tiles
+from lowprec.explorer.pages.quantize.settings import (
+    GRANULARITIES,
+    SCALE_FORMATS,
+    TARGETS,
+    Settings,
+    choose,
+    mx_problem,
+    mx_settings,
+    nvfp4_settings,
+)
+from lowprec.explorer.pages.quantize.view import codebook, elements, quantize, slices, tiles
 from lowprec.spec.operator_versions import NEWEST
 
 onnx: Any = optional("onnx")
@@ -87,19 +96,6 @@ def test_powers_of_two_by_hand():
         assert int(scale.view(np.uint8)) == code
 
 
-@pytest.mark.parametrize("scale_format", SCALE_FORMATS, ids=lambda fmt: fmt.name)
-@pytest.mark.parametrize("granularity", GRANULARITIES)
-@pytest.mark.parametrize("fmt", [E4M3, E2M1, INT8], ids=lambda fmt: fmt.name)
-def test_scales_are_those_of_absmax_scale(fmt, granularity, scale_format):
-    """Which are those of `convert` too."""
-    x = np.random.default_rng(1).standard_normal((2, 3, 70)).astype(np.float32) * 10
-    x[0, 0, :32], x[1, 2, 40] = 0, np.inf
-    place = {"tensor": {}, "axis": {"axis": 1}, "block": {"axis": 1, "block_size": 2}}[granularity]
-    scale, zero_point = choose(x, Settings(fmt, granularity, 1, 2, scale_format))
-    assert zero_point is None
-    assert scale.tobytes() == lp.absmax_scale(x, fmt, scale_format=scale_format, **place).tobytes()
-
-
 def test_zero_points_take_the_ends_to_the_ends():
     x = np.array([-1.0, 0.0, 3.0], np.float32)
     found = quantize(x, Settings(UINT8, asymmetric=True))
@@ -158,11 +154,16 @@ def test_sqnr_and_size_by_hand():
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
 def test_slices_and_codebook_count_every_element(granularity, shape, dtype):
     x = np.random.default_rng(0).normal(size=shape).astype(dtype)
-    for axis in range(-len(shape), len(shape)):
-        found = quantize(x, Settings(E2M1, granularity, axis, 3, BRAIN))
+    blocks = [mx_settings(INT8, 4), mx_settings(E4M3, 4), nvfp4_settings(4)]
+    linear = [Settings(E2M1, granularity, axis, 3, BRAIN) for axis in range(-len(shape), len(shape))]
+    for settings in [*linear, *(blocks if granularity == "block" else [])]:
+        found = quantize(x, settings)
         rows = slices(found)
         assert sum(row.elements for row in rows) == sum(bar.count for bar in codebook(found)) == x.size
+        assert [element.code for element in elements(found, 5)] == found.codes.reshape(-1)[:5].tolist()
         assert [row.index for row in rows] == list(np.ndindex(found.scale.shape))
+        finite = [bar.value.number for bar in codebook(found) if not bar.value.special]
+        assert finite == sorted(finite)
         assert max(row.largest for row in rows) == float(np.abs(x.astype(np.float64)).max())
         assert sum(row.saturated for row in rows) == int(found.out_of_range.sum())
         for row in rows:
@@ -215,3 +216,79 @@ def test_the_map_keeps_the_worst_of_a_tile():
 def test_what_does_not_fit_is_named(settings, message):
     with pytest.raises(ValueError, match=message):
         quantize(ROWS, settings)
+
+
+# ---- blocks of OCP MX, and NVFP4
+
+
+X = (np.random.default_rng(18).standard_t(3, (5, 11)) * 3).astype(np.float32)
+X[1, 2], X[0, :4], X[3, 3] = 0, 0, -0.0
+SPECIAL = X.copy()
+SPECIAL[2, 1], SPECIAL[4, 9], SPECIAL[4, 8] = np.nan, np.inf, -np.inf
+
+
+def test_what_saturates() -> None:
+    """The tie beyond the largest value belongs to what comes next: 7 of float4, 127.5 units of int8."""
+    assert quantize(np.array([7.5, 0.1], np.float32), mx_settings(E2M1)).out_of_range.tolist() == [True, False]
+    ends = np.array([-127.5 / 64, 127 / 64, 1.0], np.float32)  # MXINT8 has -127 and no -128
+    assert quantize(ends, mx_settings(INT8)).codes.tolist() == [0x81, 0x7F, 64]
+    assert quantize(ends, mx_settings(INT8)).out_of_range.tolist() == [True, False, False]
+    truncated = mx_settings(E2M1, rounding="toward_zero")
+    assert quantize(np.array([7.5, 0.1], np.float32), truncated).saturated == 0  # 8 is not reached
+    assert quantize(SPECIAL, mx_settings(E2M1, 11)).out_of_range[[2, 4]].sum() == 0
+    edge = np.array([7, 6, 2688.0], np.float32)  # 6 * 448: the first two alone have the scale 7/6, rounded to 1.125
+    assert quantize(edge, nvfp4_settings(2)).out_of_range.tolist() == [False, False, False]
+    down = np.array([6.36, 6.0, 2688.0, 0.0], np.float32)  # 1.06 becomes 1
+    away = quantize(down, nvfp4_settings(2, rounding="away_from_zero"))
+    assert away.out_of_range.tolist() == [True, False, False, False]
+    assert quantize(down, nvfp4_settings(2)).saturated == 0
+
+
+def test_a_block_with_nan_is_nan() -> None:
+    found = quantize(SPECIAL, mx_settings(E2M1, 4))
+    assert found.not_finite == 4 + 3  # a whole block, and the last three of a row
+    rows = slices(found)
+    assert [row.scale_code for row in rows if str(row.scale) == "nan"] == [0xFF, 0xFF]
+    assert all(math.isnan(row.product) for row in rows if str(row.scale) == "nan")
+    assert [row.power for row in rows if math.isnan(row.product)] == ["nan", "nan"]
+    for row in rows:
+        if row.scale_code != 0xFF:
+            assert row.power == f"2^{row.scale_code - 127}"
+            assert row.product == 2.0 ** (row.scale_code - 127)
+    assert math.isfinite(found.sqnr_db)
+
+
+def test_scales_of_nvfp4_by_hand() -> None:
+    x = np.array([[2688.0, 6, 3, 1.5], [12, -24, 1, 0.5]], np.float32)  # 6 * 448: the global scale is 1
+    found = quantize(x, nvfp4_settings(4))
+    assert found.global_scale == 1
+    assert [(float(row.scale), row.product) for row in slices(found)] == [(448.0, 448.0), (4.0, 4.0)]
+    assert found.dequantized[1].tolist() == [12, -24, 0, 0]  # 1/4 is the tie between 0 and 1/2
+    assert found.bits_per_value == 4 + (16 + 32) / 8
+    half = quantize(x / 2, nvfp4_settings(4))
+    assert half.global_scale == 0.5
+    assert [(float(row.scale), row.product) for row in slices(half)] == [(448.0, 224.0), (4.0, 2.0)]
+    third = quantize(x / 3, nvfp4_settings(4))
+    for row, wanted in zip(slices(third), third.scale.reshape(-1), strict=True):
+        step = np.float32(wanted) * np.float32(third.global_scale)
+        assert row.product == step
+    tiny = quantize(np.array([2.0**-149, -(2.0**-149), 0], np.float32), nvfp4_settings())
+    assert tiny.element_scale.tolist() == [0, 0, 0]  # 2**-149 * 2**-9
+    assert (tiny.saturated, tiny.flushed, tiny.dequantized.tolist()) == (0, 2 / 3, [0, 0, 0])
+
+
+def test_what_cannot_be_an_element_is_named() -> None:
+    for fmt in (UINT8, INT4):
+        with pytest.raises(ValueError, match="`fmt` must be a float or int8"):
+            quantize(X, mx_settings(fmt))
+    assert mx_problem(E8M0)
+    assert mx_problem(lp.as_format(16))
+    with pytest.raises(ValueError, match="`axis` must be from -2 to 1"):
+        quantize(X, nvfp4_settings(16, 2))
+    with pytest.raises(ValueError, match="`block_size`"):
+        quantize(X, mx_settings(INT8, 0))
+
+
+def test_the_values_of_int8_in_blocks_are_64ths() -> None:
+    units = {bar.first: bar.value.number for bar in codebook(quantize(X, mx_settings(INT8)))}
+    assert (units[1], units[64], units[127], units[0xFF]) == (Fraction(1, 64), 1, Fraction(127, 64), Fraction(-1, 64))

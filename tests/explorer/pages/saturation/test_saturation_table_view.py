@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lowprec import as_format, reference
 from lowprec.explorer.pages.saturation import table_view as view
-from lowprec.explorer.pages.saturation.state import Saturation
 from lowprec.explorer.pages.saturation.table_view import Table
-from lowprec.explorer.shared import link
 from lowprec.explorer.shared.format_names import format_named
 
 FLOAT8 = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
@@ -191,12 +188,3 @@ def test_a_row_beside_is_marked() -> None:
     table = view.floats(28, True, others)
     assert table.columns[-1] == "float8_e4m3fn (not by ONNX's rules)"
     assert [row.cells[-1].code for row in table.rows[4:6]] == [0x7F, 0xFF]
-
-
-def test_which_formats_are_taken_along() -> None:
-    state = Saturation(fmts=("tf32", "e3m2", "e2m3", "e1m4"))
-    assert state.with_selection("7", "binary8p3se").fmts == ("binary8p3se", "tf32", "e3m2", "e2m3")
-    for name in ("float16", "int8", "e3m2"):
-        assert state.with_selection("7", name) == replace(state, x="7")
-    assert link.read(Saturation, {"fmts": ""}) == (Saturation(), ())
-    assert "at most 4" in link.read(Saturation, {"fmts": "e1m1,e2m1,e3m1,e4m1,e5m1"})[1][0]

@@ -10,10 +10,8 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer.pages import STATES
 from lowprec.explorer.pages.start.examples import EXAMPLES, Example
 from lowprec.explorer.pages.start.thumbnails import BLOCK, MINUS_ZERO, THUMBNAILS, TOPS, thumbnail
-from lowprec.explorer.shared import link
 from lowprec.spec.operator_versions import NEWEST
 
 E4M3, FNUZ, E5M2, POWERS, BF16 = "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e8m0fnu", "bfloat16"
@@ -128,10 +126,3 @@ def test_the_drawing_of_blocks_says_what_the_library_computes() -> None:
 def test_an_example_says_what_the_library_computes(row: Example) -> None:
     for fact in FACTS[row.key]:
         assert fact in row.text
-
-
-@pytest.mark.parametrize("row", EXAMPLES, ids=lambda row: row.key)
-def test_a_link_opens_its_page(row: Example) -> None:
-    state, problems = link.read(STATES[row.path], row.query)
-    assert problems == ()
-    assert {name: text for name, text in link.write(state).items() if name in row.query} == row.query

@@ -1,4 +1,4 @@
-"""Start in a browser: a number that is dragged, cards, the lesson; fifteen questions in three actions at most."""
+"""Start in a browser: a number that is dragged, cards, the lesson; seventeen questions in three actions at most."""
 
 from __future__ import annotations
 
@@ -153,6 +153,14 @@ QUESTIONS: dict[str, list[tuple[str, ...]]] = {
         ("link", "Quantize"), ("open", "Error of a matrix product"),
         ("says", "The product loses about as much as the weights"), ("press", "outlier channels", "radio"),
         ("says", "W is the tensor, its last axis that of the inputs")],
+    "what rounding to odd prevents": [
+        ("link", "Cast & BitCast"), ("press", "examples"), ("press", "What to-odd prevents"),
+        ("says", "Through float32 the result is 1.0078125 (0x3F81), directly the same."),
+        ("button", "through float32, by ONNX's Cast: 1"), ("button", "through float32, to odd: 1.0078125")],
+    # the tie 1.125 · 2^-14 is 1/9 off
+    "the largest relative error of e5m2 in its normal range": [
+        ("link", "Errors"), ("choose", "Range", "float8_e5m2: normal range"),
+        ("drawn", "at most ≈11.11 %, at ≈6.866e−5")],
     # 0.1 is 0.10009765625 in bfloat16; the neighbours in e5m2 are 0.09375 and 0.109375
     "0.1 through bfloat16 and e5m2": [
         ("link", "Cast & BitCast"), ("press", "examples"), ("press", "0.1 through bfloat16 to e5m2"),
