@@ -20,6 +20,7 @@ from lowprec.spec.formats import NUMERIC, Format
 safe_open: Any = optional("safetensors:safe_open")
 
 X = np.array([[0.5, -0.0, np.nan], [np.inf, 1e-40, -3.0]], np.float32)
+Q = lp.quantize(np.float32([[1, -2], [3, 0.5]]), "int8")
 KINDS = (".safetensors", ".npz")
 
 
@@ -132,6 +133,11 @@ def test_a_file_may_be_replaced_by_what_is_mapped_from_it() -> None:
          "`arrays['w']` must hold codes of `source['w']` int4 in int4 or int8 or uint8; got dtype float32"),
         (("x.npz", {"w": X}), {"overwrite": "yes"}, ValueError, "`overwrite` must be"),
         (("folder.npz", {"w": X}), {"overwrite": True}, FileError, "folder.npz: must be a regular file"),
+        (("x.npz", {"w": Q, "w_scale": X}), {}, ValueError, "`arrays` must not have 'w_scale' too, the scales of 'w'"),
+        (("x.npz", {"w": Q}), {"source": {"w": "int8"}}, ValueError,
+         "`source['w']` must be None for a quantized array; got 'int8'"),
+        *((("x.npy", one), {}, TypeError, "`arrays` must be an array for an .npy file; got a Quantized: name an .npz")
+          for one in (Q, {"w": Q})),
     ],
 )  # fmt: skip
 def test_refusals(arguments: Any, options: Any, error: type[Exception], message: str) -> None:
@@ -284,15 +290,3 @@ def test_what_would_not_be_read_is_refused(name: str, q: Any, message: str) -> N
         save(name, {"w": q})
     assert str(raised.value).endswith(message)
     assert os.listdir() == []
-
-
-def test_other_refusals() -> None:
-    q = lp.quantize(Y, "int8")
-    with pytest.raises(ValueError, match=r"^`arrays` must not have 'w_scale' too, the scales of 'w'$"):
-        save("x.npz", {"w": q, "w_scale": Y})
-    with pytest.raises(ValueError, match=r"^`source\['w'\]` must be None for a quantized array; got 'int8'$"):
-        save("x.npz", {"w": q}, source={"w": "int8"})
-    for arrays in (q, {"w": q}):
-        why = r"must be an array for an \.npy file; got a Quantized: name an \.npz file$"
-        with pytest.raises(TypeError, match=why):
-            save("x.npy", arrays)

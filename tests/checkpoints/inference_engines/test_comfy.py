@@ -331,18 +331,19 @@ def test_what_fills_up_a_tile_is_not_read() -> None:
     assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(mxfp8)).all()
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"layers": 1}', "[" * 60000])
-def test_metadata_that_say_nothing_of_layers(text: str) -> None:
+NO_LAYERS = "entry _quantization_metadata of its metadata must be JSON with layers"
+NO_FORMAT = "must be described by a JSON object with a format"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [*((text, NO_LAYERS) for text in ("", "[]", "{}", '{"layers": 1}', "[" * 60000)),
+     *((json.dumps({"layers": {P[:-1]: entry}}), NO_FORMAT) for entry in ("nvfp4", {"format": 4}))],
+    ids=lambda one: one[:40],
+)  # fmt: skip
+def test_metadata_that_say_nothing_of_a_layer(text: str, why: str) -> None:
     write(fp8(), {METADATA: text})
-    why = "entry _quantization_metadata of its metadata must be JSON with layers"
     convert_fails(why, "x.safetensors", "y.safetensors", to="bfloat16")
-
-
-@pytest.mark.parametrize("entry", [None, "nvfp4", {"format": 4}])
-def test_metadata_of_a_layer_without_a_format(entry: Any) -> None:
-    write(fp8(), {METADATA: json.dumps({"layers": {P[:-1]: entry}})})
-    if entry is None:  # as if it were not there
-        convert("x.safetensors", "y.safetensors", to="float32")
-        assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(fp8)).all()
-        return
-    convert_fails("must be described by a JSON object with a format", "x.safetensors", "y.safetensors", to="bfloat16")
+    write(fp8(), {METADATA: json.dumps({"layers": {P[:-1]: None}})})  # as if it were not there
+    convert("x.safetensors", "y.safetensors", to="float32")
+    assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(fp8)).all()
