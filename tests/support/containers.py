@@ -1,7 +1,8 @@
-"""One small source for each kind of container, and the contents of a converted one."""
+"""One small source for each kind of container, a checkpoint in two shards among them; what a converted one holds."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ import numpy as np
 from support import gguf_files
 from support.checkpoint_files import everything, save, values
 from support.optional import optional
-from support.sharded_checkpoint import checkpoint
 
 onnx: Any = optional("onnx")
 helper: Any = optional("onnx:helper")
@@ -27,6 +27,30 @@ def write_onnx(path: Path, location: str | None = None, **weights: Any) -> Path:
     outside = {"save_as_external_data": True, "location": location, "size_threshold": 0} if location else {}
     onnx.save(helper.make_model(graph), path, **outside)
     return path
+
+
+SHARDS = {
+    "model-00001-of-00002.safetensors": {"a": values((32, 64), 1), "norm": values((7,), 2)},
+    "model-00002-of-00002.safetensors": {"b": values((16, 64), 3, np.float16), "ids": np.arange(4)},
+}
+INDEX = "model.safetensors.index.json"
+SHARD = "model-00002-of-00002.safetensors"
+
+
+def checkpoint(folder: Path) -> Path:
+    """Write two shards, their index, a config.json and files that are none of the checkpoint's."""
+    folder.mkdir()
+    for shard, tensors in SHARDS.items():
+        save(folder / shard, tensors, {"format": "pt"})
+    total = sum(x.nbytes for tensors in SHARDS.values() for x in tensors.values())
+    places = {name: shard for shard, tensors in SHARDS.items() for name in tensors}
+    fields = {"metadata": {"total_size": total, "note": 1}, "weight_map": places}
+    (folder / INDEX).write_text(json.dumps(fields))
+    (folder / "config.json").write_text('{"model_type": "llama"}')
+    (folder / "sub").mkdir()
+    (folder / "sub" / "tokenizer.model").write_bytes(bytes(range(256)))
+    save(folder / "other.safetensors", {"a": values((2,))})
+    return folder
 
 
 def _npy(path: Path) -> Path:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from support.checkpoint_files import convert_fails, everything, leftovers, save, stored_bytes, values
 from support.command_line import call, fail, run
-from support.sharded_checkpoint import INDEX, SHARD, SHARDS, checkpoint
+from support.containers import INDEX, SHARD, SHARDS, checkpoint
 from support.typed_tensors import BF16, F8, read_tensors, write_model, write_tensors
 
 import lowprec as lp

@@ -14,10 +14,9 @@ import pytest
 from support.bits import bits_of
 from support.checkpoint_files import convert_fails, raw_file, save, stored_bytes, values
 from support.command_line import fail, run
-from support.containers import write_onnx
+from support.containers import INDEX, checkpoint, write_onnx
 from support.optional import optional
 from support.paths import table
-from support.sharded_checkpoint import INDEX, checkpoint
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect, memory_limit

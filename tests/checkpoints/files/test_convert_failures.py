@@ -19,8 +19,7 @@ import numpy as np
 import pytest
 from support.checkpoint_files import at_call, convert_fails, everything, leftovers, raising, save, values
 from support.command_line import LIMITED, call
-from support.containers import SOURCES, X
-from support.sharded_checkpoint import checkpoint
+from support.containers import SOURCES, X, checkpoint
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.npz_archive import _Records

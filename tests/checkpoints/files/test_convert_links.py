@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from support.checkpoint_files import convert_fails, everything, leftovers, save, stored_bytes, values
 from support.command_line import call, run
-from support.containers import write_onnx
+from support.containers import INDEX, SHARD, SHARDS, checkpoint, write_onnx
 from support.optional import optional
-from support.sharded_checkpoint import INDEX, SHARD, SHARDS, checkpoint
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect
