@@ -150,6 +150,13 @@ def zero_points_of_bytes() -> Case:
     return {W: values}, {W: codes, W + "_scale": scales, W + "_zero_point": zeros}, ct(8, symmetric=False)
 
 
+def older_comfyui() -> Case:
+    """Return one with a mark of the file, and a scale of another name; no configuration speaks of them."""
+    codes, scale, p = random_codes((20, 30)), np.array(0.037, np.float32), "model.diffusion_model."
+    tensors = {p + "a.weight": codes, p + "a.scale_weight": scale, p + "a.scale_input": scale, p + "scaled_fp8": MARK}
+    return {p + "a.weight": codes.astype(np.float32) * scale}, tensors, None
+
+
 def plain_beside_a_scale() -> Case:
     """Compressed-tensors has no codes in BF16: it keeps its values, and the scale too."""
     plain, scales = "model.layers.0.mlp.gate_proj.weight", random_scales((6, 1), BF16)
@@ -159,6 +166,7 @@ def plain_beside_a_scale() -> Case:
     return {W: codes * scales.astype(np.float32), **kept}, tensors, ct(8)
 
 
+MARK = np.zeros(2, F8)
 EDGES = ((1, 1), (128, 128), (127, 129), (256, 384), (300, 64), (5, 513))
 CHANNELS = {"fp8": random_codes((12, 20)), "int8": integers(-128, 128, (12, 20), 6, np.int8)}
 WORDS = (((6, 64), 32), ((6, 64), 32, True), ((5, 64), 16, True, True), ((9, 37), 37, True),
@@ -189,7 +197,7 @@ CASES: dict[str, Callable[[], Case]] = {
     **{f"words of {bits} bits, {number}": partial(compressed_words, bits, *how)
        for bits in range(2, 9) for number, how in enumerate(WORDS)},
     "zero points of bytes": zero_points_of_bytes, "FP4 of compressed-tensors": compressed_fp4,
-    "a plain weight beside a scale": plain_beside_a_scale,
+    "a plain weight beside a scale": plain_beside_a_scale, "ComfyUI's older files": older_comfyui,
     "mxfp8": partial(scaled, random_codes((5, 96)), integers(110, 140, (5, 3), 9, np.uint8),
                      lambda one: np.repeat(np.exp2(one - 127), 32, 1), ct(8, group_size=32)),
 }  # fmt: skip
@@ -203,9 +211,9 @@ WIDE = [name for name in CASES if "gpt-oss" in name or ("blocks, " in name and "
 def test_layouts(to: str, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Convert a model of two shards, and open it; compare names, shapes, bytes, those of any rows, in any chunks."""
     expected, tensors, config = CASES[case]()
-    names = list(tensors)
+    names, said = list(tensors), {"quantization_config": config} if config else {}
     shards = {"a.safetensors": {n: tensors[n] for n in names[:1]}, "b.safetensors": {n: tensors[n] for n in names[1:]}}
-    source = write_model(Path("in"), shards, {"quantization_config": config, "torch_dtype": "float32"})
+    source = write_model(Path("in"), shards, {**said, "torch_dtype": "float32"})
     before = everything(source)
     convert(source, "out", to=to, verify=True)
     assert everything(source) == before
@@ -229,20 +237,6 @@ def test_layouts(to: str, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert index["weight_map"].keys() == expected.keys()
     assert index["metadata"] == {"total_size": sum(one.nbytes for one in result.values())}
     assert json.loads(Path("out/config.json").read_text()) == {"torch_dtype": to}
-
-
-def test_the_older_files_of_comfyui() -> None:
-    codes, scale = random_codes((20, 30)), np.float32(0.037)
-    p = "model.diffusion_model."
-    tensors = {
-        p + "a.weight": codes, p + "a.scale_weight": np.array(scale), p + "a.scale_input": np.array(1, np.float32),
-        p + "scaled_fp8": np.zeros(2, F8), p + "a.bias": np.ones(3, np.float16),
-    }  # fmt: skip
-    write_tensors(Path("x.safetensors"), tensors)
-    convert("x.safetensors", "y.safetensors", to="bfloat16")
-    result = read_tensors(Path("y.safetensors"))
-    assert result.keys() == {p + "a.weight", p + "a.bias"}
-    assert result[p + "a.weight"].tobytes() == rounded(codes.astype(np.float32) * scale, "bfloat16")
 
 
 def test_blocks_of_modelopt_that_do_not_fit() -> None:

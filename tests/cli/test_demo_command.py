@@ -125,20 +125,13 @@ def test_commands_to_type_next() -> None:
         assert float(table[6]) == pytest.approx(sqnr_of(Path("my x.npz"), Path(f"{number}.npz"), ["w"]), abs=0.011)
 
 
+OF_ARRAYS, OF_MODELS = ["bf16", "fp8", "int8-g32", "mxfp8-g32"], ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"]
 PATHS = {
-    "x.npy": (np.save, ["bf16", "fp8", "int8-g32", "mxfp8-g32"], "npz"),
-    "x.npz": (lambda path, x: np.savez(path, w=x), ["bf16", "fp8", "int8-g32", "mxfp8-g32"], "npz"),
-    "x.safetensors": (
-        lambda path, x: save_file({"w": x}, path),
-        ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"],
-        "safetensors",
-    ),
-    "x.onnx": (lambda path, x: write_onnx(Path(path), w=x), ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"], "onnx"),
-    "x.gguf": (
-        lambda path, x: gguf_files.write(Path(path), {"blk.0.ffn_up.weight": x}),
-        ["q8_0", "mxfp4", "q4_0"],
-        "gguf",
-    ),
+    "x.npy": (np.save, OF_ARRAYS, "npz"),
+    "x.npz": (lambda path, x: np.savez(path, w=x), OF_ARRAYS, "npz"),
+    "x.safetensors": (lambda path, x: save_file({"w": x}, path), OF_MODELS, "safetensors"),
+    "x.onnx": (lambda path, x: write_onnx(Path(path), w=x), OF_MODELS, "onnx"),
+    "x.gguf": (lambda path, x: gguf_files.write(Path(path), {"blk.0.up.weight": x}), ["q8_0", "mxfp4", "q4_0"], "gguf"),
 }
 
 

@@ -88,24 +88,20 @@ def values_of(modules: dict[str, Tensors], config: Config) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("packing", "zero"),
     [("auto_round:auto_gptq", 4), ("auto_round:gptq", 4), ("auto", 4), ("absent", 4), (None, 4), ("auto_round", 3),
-     ("auto_round:gptqmodel", 3)],
+     ("auto_round:gptqmodel", 3), ("auto_round:auto_awq", 3), ("auto_round:awq", 3)],
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["auto-round", "intel/auto-round"])
 def test_zero_points_of_each_packing(packing: str | None, zero: int, method: str) -> None:
-    """GPTQ's first version stores one less than the zero point; the value is (9 - zero) * -0.5."""
-    found = values_of({P: module()}, {"packing_format": packing, "quant_method": method})
-    assert found == {P: (9 - zero) * -0.5}
+    """GPTQ's first version stores one less than the zero point; the value is (9 - zero) * -0.5.
 
-
-@pytest.mark.parametrize("packing", ["auto_round:auto_awq", "auto_round:awq"])
-def test_awq(packing: str) -> None:
-    """AWQ's words have eight outputs, and zero points as they are."""
-    tensors: Tensors = {
-        "qweight": np.full((8, 1), 0x99999999, np.uint32).view(np.int32),
+    AWQ's words have eight outputs, and zero points as they are.
+    """
+    awq: Tensors = {
+        "qweight": np.full((8, 1), 0x99999999, np.uint32).view(np.int32), "scales": np.full((1, 8), -0.5, np.float16),
         "qzeros": np.full((1, 1), 0x33333333, np.int32),
-        "scales": np.full((1, 8), -0.5, np.float16),
     }  # fmt: skip
-    assert values_of({P: tensors}, {"packing_format": packing}) == {P: (9 - 3) * -0.5}
+    tensors = awq if packing and "awq" in packing else module()
+    assert values_of({P: tensors}, {"packing_format": packing, "quant_method": method}) == {P: (9 - zero) * -0.5}
 
 
 def test_settings_of_single_modules() -> None:
@@ -116,11 +112,7 @@ def test_settings_of_single_modules() -> None:
     }  # fmt: skip
     modules = {names[0]: module(8, 4, zero=255), names[1]: module(2, 16, zero=3), names[2]: module(3, 32, zero=7)}
     found = values_of(modules, {"packing_format": "auto_round:auto_gptq", "extra_config": extra})
-    assert found == {
-        names[0]: 9 * -0.5,
-        names[1]: 1 * -0.5,
-        names[2]: 1 * -0.5,
-    }  # stored 2 ** bits - 1: zero points of 0
+    assert found == {names[0]: 9 * -0.5, names[1]: -0.5, names[2]: -0.5}  # stored 2 ** bits - 1: zero points of 0
 
 
 REFUSED: dict[str, tuple[Config, str]] = table(__file__)["refused"]
