@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import convert_fails, everything
+from support.checkpoint_files import call_fails, convert_fails, everything
 from support.command_line import run
 from support.typed_tensors import (
     BF16,
@@ -34,7 +34,6 @@ from support.typed_tensors import (
 
 import lowprec as lp
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.files.errors import FileError
 
 W = "model.layers.0.mlp.up_proj.weight"
 E = "model.layers.0.mlp.experts."
@@ -342,8 +341,7 @@ def test_wrong_notes_of_axes_and_blocks(note: dict[str, Any], why: str) -> None:
     scales = np.ones((2, 8) if "block" in note else 4, np.float32)
     tensors = {"w": np.ones((4, 8), np.int8), "w_scale": scales}
     write_tensors(Path("x.safetensors"), tensors, {"lowprec": json.dumps({"w_scale": note})})
-    with pytest.raises(FileError, match=why):
-        lp.checkpoints.open("x.safetensors")
+    call_fails(why, lp.checkpoints.open, "x.safetensors")
     convert_fails(why, "x.safetensors", "y.safetensors", to="float32")
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import save, sizes_of_reads
+from support.checkpoint_files import call_fails, save, sizes_of_reads
 from support.containers import SOURCES, X
 from support.optional import optional
 from support.quantized_checkpoints import LAYOUTS, write, write_folder
@@ -221,27 +221,22 @@ def test_arguments(arguments: dict[str, Any], error: type[Exception], text: str)
 
 
 def test_broken_files() -> None:
-    with pytest.raises(FileError, match="nothing: No such file"):
-        lp.checkpoints.open("nothing")
+    call_fails("nothing: No such file", lp.checkpoints.open, "nothing")
     folder, _ = block_model()
     with lp.checkpoints.open(folder) as checkpoint:
         shard = folder / "a.safetensors"
         shard.write_bytes(shard.read_bytes()[:-100])
-        with pytest.raises(FileError, match=r"a\.safetensors: cannot be read; it ended early"):
-            checkpoint[W]
-    with pytest.raises(FileError, match=r"a\.safetensors: must be a readable \.safetensors file"):
-        lp.checkpoints.open(folder)
+        call_fails(r"a\.safetensors: cannot be read; it ended early", checkpoint.__getitem__, W)
+    call_fails(r"a\.safetensors: must be a readable \.safetensors file", lp.checkpoints.open, folder)
     write_tensors(Path("y.safetensors"), {W: random_codes((130, 200)), W + "_scale_inv": np.ones((3, 3), np.float32)})
-    with pytest.raises(FileError, match=r"y\.safetensors: .*fits no weight of shape"):
-        lp.checkpoints.open("y.safetensors")
+    call_fails(r"y\.safetensors: .*fits no weight of shape", lp.checkpoints.open, "y.safetensors")
 
 
 def test_two_tensors_of_one_name() -> None:
     Path("in").mkdir()
     for shard in "ab":
         write_tensors(Path(f"in/{shard}.safetensors"), {"w": np.ones(3, np.float32)})
-    with pytest.raises(FileError, match="in: has two tensors for the name 'w'"):
-        lp.checkpoints.open("in")
+    call_fails("in: has two tensors for the name 'w'", lp.checkpoints.open, "in")
 
 
 def test_scales_of_columns() -> None:
@@ -249,8 +244,7 @@ def test_scales_of_columns() -> None:
     names = ("weight", "weight_scale", "weight_scale_2", "pre_quant_scale")
     types = (("U8", (4, 8)), ("F8_E4M3", (4, 1)), ("F32", ()), ("BF16", (16,)))
     path = write(Path("x.safetensors"), {f"a.{name}": one for name, one in zip(names, types, strict=True)})
-    with pytest.raises(FileError, match=r"'a\.pre_quant_scale': is a scale of columns, which is not supported"):
-        lp.checkpoints.open(path)
+    call_fails(r"'a\.pre_quant_scale': is a scale of columns, which is not supported", lp.checkpoints.open, path)
 
 
 def deep(path: Path) -> Path:

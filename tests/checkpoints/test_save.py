@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.array_libraries import Library, codes_of
 from support.bits import bits_of, packed_bytes
+from support.checkpoint_files import call_fails
 from support.optional import optional
 
 import lowprec as lp
@@ -90,8 +91,7 @@ def test_names_of_any_letters(kind: str, names: list[str]) -> None:
 def test_an_existing_file_is_kept_unless_told() -> None:
     save("x.npz", {"w": X})
     before = Path("x.npz").read_bytes()
-    with pytest.raises(FileError, match=r"^x\.npz: exists; say `overwrite` to replace it$"):
-        save("x.npz", {"v": X})
+    call_fails(r"^x\.npz: exists; say `overwrite` to replace it$", save, "x.npz", {"v": X})
     assert Path("x.npz").read_bytes() == before
     save("x.npz", {"v": X}, overwrite=True)
     with open("x.npz") as checkpoint:

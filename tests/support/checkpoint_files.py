@@ -91,14 +91,20 @@ def leftovers(folder: Path) -> list[str]:
     return [name for name in os.listdir(folder) if ".tmp-" in name or name.startswith(".lowprec-")]
 
 
-def convert_fails(why: str, source: Any, target: Any, /, **options: Any) -> str:
-    """Require that `convert` raises a FileError of one line, which matches, and changes no file; return the line."""
-    before = sorted(os.listdir()), everything(Path())
+def call_fails(why: str, call: Callable[..., object], /, *arguments: Any, **options: Any) -> str:
+    """Require that a call raises a FileError of one line, which matches; return the line."""
     with pytest.raises(FileError, match=why) as caught:
-        convert(source, target, **options)
-    assert (sorted(os.listdir()), everything(Path())) == before
+        call(*arguments, **options)
     assert len(str(caught.value).splitlines()) == 1
     return str(caught.value)
+
+
+def convert_fails(why: str, source: Any, target: Any, /, **options: Any) -> str:
+    """Require that `convert` fails so, and changes no file; return the line."""
+    before = sorted(os.listdir()), everything(Path())
+    line = call_fails(why, convert, source, target, **options)
+    assert (sorted(os.listdir()), everything(Path())) == before
+    return line
 
 
 def read_json(path: Path) -> dict[str, Any]:

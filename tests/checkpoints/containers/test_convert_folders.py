@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import convert_fails, everything, leftovers, save, stored_bytes, values
+from support.checkpoint_files import call_fails, convert_fails, everything, leftovers, save, stored_bytes, values
 from support.command_line import call, fail, run
 from support.containers import INDEX, SHARD, SHARDS, checkpoint
 from support.typed_tensors import BF16, F8, read_tensors, write_model, write_tensors
@@ -124,8 +124,7 @@ def test_broken_checkpoints(name: str) -> None:
     build, why = BROKEN[name]
     build(source)
     convert_fails(why, source, "out", to="float16")
-    with pytest.raises(FileError, match=why):
-        inspect(source)
+    call_fails(why, inspect, source)
 
 
 def test_names_of_scales_that_are_taken() -> None:
@@ -177,8 +176,7 @@ def test_missing_shards_are_named(left_out: tuple[str, ...], index: bool, text: 
     model(*left_out, index=index)
     for command in commands("m")[:2]:
         assert fail(*command) == text
-    with pytest.raises(FileError, match=re.escape(text.partition(" --part")[0].partition(" (--part")[0])):
-        lp.checkpoints.open("m")
+    call_fails(re.escape(text.partition(" --part")[0].partition(" (--part")[0]), lp.checkpoints.open, "m")
     assert [str(one) for one in check("m")] == [f"error: {text.replace('--part', '`part`')}"]
     status, out, _ = call("check", "m")
     assert (status, out.splitlines()[0]) == (1, f"error: {text}")
@@ -194,8 +192,7 @@ def test_a_shard_that_is_given_alone() -> None:
     for command in commands(path):
         said = f"{path}: is part 2 of 3 of a model, and {THIRD} is missing; {rest}"
         assert fail(*command) == said
-    with pytest.raises(FileError, match=f"is part 2 of 3 of a model, and {THIRD} is missing"):
-        lp.checkpoints.open(path)
+    call_fails(f"is part 2 of 3 of a model, and {THIRD} is missing", lp.checkpoints.open, path)
 
 
 def test_a_shard_is_taken_alone() -> None:
@@ -222,8 +219,7 @@ def test_some_shards_are_taken(resume: bool) -> None:
     )
     assert sorted(path.name for path in Path("out").iterdir()) == ["config.json", FIRST, THIRD]
     assert sorted(read_tensors(Path("out"))) == [P.format(0), P.format(2)]
-    with pytest.raises(FileError, match=f"out: {SECOND} is missing; `part` takes"):
-        inspect("out")
+    call_fails(f"out: {SECOND} is missing; `part` takes", inspect, "out")
     assert run("inspect", "m", "--part").splitlines()[0].endswith("2 layers, 2 of 3 shards: 32 KiB")
     notes = [str(one) for one in check("m", part=True)]
     assert notes[-1] == "note: 2 of 3 shards of a model: the others are not checked"

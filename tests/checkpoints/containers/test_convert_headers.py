@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.bits import bits_of
-from support.checkpoint_files import convert_fails, raw_file, save, stored_bytes, values
+from support.checkpoint_files import call_fails, convert_fails, raw_file, save, stored_bytes, values
 from support.command_line import fail, run
 from support.containers import INDEX, checkpoint, write_onnx
 from support.optional import optional
@@ -94,19 +94,16 @@ def test_tensors_that_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     many(folder / "b.safetensors", 22)
     assert len(inspect(folder, max_memory="100M")) == most
     many(folder / "c.safetensors", 1)
-    with pytest.raises(FileError, match=rf"folder: {why}"):
-        inspect(folder, max_memory="100M")
+    call_fails(rf"folder: {why}", inspect, folder, max_memory="100M")
     save(Path("noted.safetensors"), {"w": values((3,))}, {str(i): "" for i in range(52)})
     assert len(inspect("noted.safetensors", max_memory="100M")) == 1
     save(Path("noted.safetensors"), {"w": values((3,))}, {str(i): "" for i in range(53)})
     with pytest.raises(FileError, match="it holds more than 52 texts: `max_memory` must be more than 100M"):
         inspect("noted.safetensors", max_memory="100M")
     np.savez("x.npz", **{f"t{i}": np.zeros(1) for i in range(53)})
-    with pytest.raises(FileError, match=rf"x\.npz: must be a readable \.npz archive; {why}"):
-        inspect("x.npz", max_memory="100M")
+    call_fails(rf"x\.npz: must be a readable \.npz archive; {why}", inspect, "x.npz", max_memory="100M")
     write_onnx(Path("x.onnx"), **{f"t{i}": np.zeros(1) for i in range(53)})
-    with pytest.raises(FileError, match=rf"x\.onnx: must be a readable \.onnx model; {why}"):
-        inspect("x.onnx", max_memory="100M")
+    call_fails(rf"x\.onnx: must be a readable \.onnx model; {why}", inspect, "x.onnx", max_memory="100M")
 
 
 MEASURED = """
@@ -174,8 +171,7 @@ def test_an_index_that_is_too_long() -> None:
         inspect(source, max_memory="100M")
     assert len(inspect(source, max_memory="129M")) == 4
     (source / INDEX).write_text(json.dumps({**fields, "padding": "x" * (1 << 17)}))
-    with pytest.raises(FileError, match="'padding' has more than 65536 bytes"):
-        inspect(source)
+    call_fails("'padding' has more than 65536 bytes", inspect, source)
 
 
 def varint(value: int) -> bytes:
@@ -204,15 +200,13 @@ MODELS = {
 def test_models_of_short_fields(name: str) -> None:
     Path("x.onnx").write_bytes(MODELS[name])
     most = 8 * Limits(256 << 20).tensors
-    with pytest.raises(FileError, match=f"it has more than {most} fields: `max_memory` must be more than 256M"):
-        inspect("x.onnx")
+    call_fails(f"it has more than {most} fields: `max_memory` must be more than 256M", inspect, "x.onnx")
 
 
 def test_a_tensor_with_its_bytes_twice() -> None:
     tensor = numpy_helper.from_array(np.zeros(2, np.float32), "w").SerializeToString()
     Path("x.onnx").write_bytes(HEAD + field(7, field(5, tensor + field(9, bytes(8)))))
-    with pytest.raises(FileError, match="a tensor has its bytes twice"):
-        inspect("x.onnx")
+    call_fails("a tensor has its bytes twice", inspect, "x.onnx")
 
 
 def test_a_model_with_much_that_is_no_weight() -> None:

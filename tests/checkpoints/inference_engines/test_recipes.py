@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import configuration, convert_fails, read_json
+from support.checkpoint_files import call_fails, configuration, convert_fails, read_json
 from support.golden import GOLDEN, PRESETS, digest, tensors_of
 from support.safetensors_writer import save_file
 from support.tiny_models import INDEX, llama, llama_config, write_folder
@@ -16,7 +16,6 @@ from support.typed_tensors import BF16, read_tensors
 
 import lowprec as lp
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.inference_engines.modelopt import fp8_scale, nvfp4_scale, quantize
 from lowprec.checkpoints.recipes import RECIPES as ALL_RECIPES
 from lowprec.checkpoints.recipes import Recipe
@@ -134,8 +133,7 @@ def test_patterns_of_names() -> None:
     assert converted(keep=r"re:.*\.0\.") == {"model.layers.1.a"}
     assert converted(keep="model.layers.1.a") == converted(keep=["*.1.a.weight"]) == {"model.layers.0.a"}
     assert converted(also=["lm_head", "re:.*gate$", "re:.*embed_tokens"], keep="*.a") == {names[1], names[4]}
-    with pytest.raises(FileError, match="has no tensor or module that `also` 're:a' names"):
-        converted(also="re:a")
+    call_fails("has no tensor or module that `also` 're:a' names", converted, also="re:a")
 
     plain = convert(folder, "out", to="float16", exclude=["lm_head", "re:.*gate"], dry_run=True)
     kept = {"lm_head.weight", "model.layers.0.mlp.gate.weight"}
