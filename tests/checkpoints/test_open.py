@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import subprocess
-import sys
 import threading
-import tracemalloc
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,9 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import call_fails, save, sizes_of_reads
+from support.checkpoint_files import call_fails, save, sizes_of_reads, traced
 from support.containers import SOURCES, X
 from support.optional import optional
+from support.paths import printed
 from support.quantized_checkpoints import LAYOUTS, write, write_folder
 from support.typed_tensors import (
     BF16,
@@ -123,18 +121,14 @@ def test_memory_is_that_of_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     del codes, tensors
     with lp.checkpoints.open(folder) as checkpoint:
         for name, to in ((W, None), ("wide", "bfloat16")):
-            tracemalloc.start()
-            x = checkpoint.read(name, to=to)
-            peak = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
+            x, peak = traced(lambda name=name, to=to: checkpoint.read(name, to=to))  # type: ignore[misc]
             assert x.nbytes == 8 << 20
             assert peak < x.nbytes + (2 << 20)
 
 
 def test_the_module_is_imported_when_it_is_used() -> None:
     code = "import sys, lowprec as lp; before = 'lowprec.checkpoints' in sys.modules; lp.checkpoints.open; lp.convert; "
-    code += "print(before, lp.checkpoints is sys.modules['lowprec.checkpoints'])"
-    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False True\n"
+    assert printed(f"{code}print(before, lp.checkpoints is sys.modules['lowprec.checkpoints'])") == "False True\n"
 
 
 def test_a_mapping_that_cannot_be_written() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support.array_libraries import Library, codes_of
 from support.bits import bits_of, packed_bytes
-from support.checkpoint_files import call_fails
+from support.checkpoint_files import call_fails, opened
 from support.optional import optional
 
 import lowprec as lp
@@ -158,8 +158,7 @@ def test_arrays_of_every_library(xp: Library, fmt: Format) -> None:
         for kind in KINDS:
             save(f"x{kind}", {"w": x}, source=source)
     for kind in KINDS:
-        with open(f"x{kind}") as checkpoint:
-            found = checkpoint.read("w")
+        found = opened(f"x{kind}", "w")
         assert found.dtype == fmt.dtype
         assert np.array_equal(found.view(fmt.code_dtype), codes)
 
@@ -230,12 +229,10 @@ def test_values_are_read_back(kind: str, array: str, to: str, options: dict[str,
     assert stored == sorted([name, *(f"{name}_{one}" for one in ("scale", *third))])
     assert not any(one.misread for one in check(f"x{kind}"))
     convert(f"x{kind}", f"y{kind}", to="float32")
-    with open(f"y{kind}") as checkpoint:
-        assert np.array_equal(checkpoint[name], expected)
+    assert np.array_equal(opened(f"y{kind}", name), expected)
     if kind == ".safetensors":
         convert("x.safetensors", "z.safetensors", to="bfloat16", exclude="*", raw=True)  # a copy keeps the notes
-        with open("z.safetensors") as checkpoint:
-            assert np.array_equal(checkpoint.read(name, to="float32"), expected)
+        assert np.array_equal(opened("z.safetensors", name, to="float32"), expected)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -243,8 +240,7 @@ def test_a_square_matrix(axis: int) -> None:
     q = lp.quantize(np.float32(np.random.default_rng(1).standard_normal((32, 32))), "int8", axis=axis)
     for kind in KINDS[: 2 - axis]:
         save(f"x{kind}", {"w": q})
-        with open(f"x{kind}") as checkpoint:
-            assert np.array_equal(checkpoint.read("w", to="float32"), q.dequantize())
+        assert np.array_equal(opened(f"x{kind}", "w", to="float32"), q.dequantize())
     if axis == 1:
         why = r"^`arrays\['w'\]` must be a quantized array that `open` can read; it has sc"
         with pytest.raises(ValueError, match=why):
@@ -259,8 +255,7 @@ def test_shapes_and_tensors_of_torch(x: Any) -> None:
     q = lp.quantize(torch.from_numpy(Y), "mxfp4") if isinstance(x, str) else lp.quantize(x, "int8")
     save("x.npz", {"w": q})
     expected = lp.quantize(Y, "mxfp4").dequantize() if isinstance(x, str) else q.dequantize()
-    with open("x.npz") as checkpoint:
-        assert np.array_equal(checkpoint.read("w", to="float32"), expected)
+    assert np.array_equal(opened("x.npz", "w", to="float32"), expected)
 
 
 _NOT, _AT, _OF = "it has scales that a file does not tell", "block_size ", "of shape"

@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support import gguf_files
+from support.checkpoint_files import opened
 from support.command_line import LIMITED, call, fail, listing, run, usage_error
 from support.containers import write_onnx
 from support.safetensors_writer import save_file
@@ -37,8 +38,7 @@ def nbytes_in(path: Path) -> int:
 
 
 def float64_of(path: Path, name: str) -> Any:
-    with lp.checkpoints.open(path) as checkpoint:
-        return checkpoint.read(name, to="float32").astype(np.float64)
+    return opened(path, name, to="float32").astype(np.float64)
 
 
 def sqnr_of(original: Path, output: Path, names: list[str]) -> float:
@@ -299,8 +299,7 @@ def test_weights_have_heavy_tails_and_outlier_channels() -> None:
         assert float(table[int(p * 65536)]) * 2**0.5 == pytest.approx(t, rel=0.003, abs=1e-4)
     demo.write_model(Path(), 512)
     for name, axis in (("self_attn.q_proj", 0), ("mlp.down_proj", 1)):
-        with lp.checkpoints.open(Path()) as checkpoint:
-            x = checkpoint[f"model.layers.1.{name}.weight"].astype(np.float64)
+        x = float64_of(Path(), f"model.layers.1.{name}.weight")
         spread = np.abs(x).mean(axis)  # rows differ by up to 4 anyway; columns do not
         outliers = spread[[32, 288]]
         if axis == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,21 @@ def convert_fails(why: str, source: Any, target: Any, /, **options: Any) -> str:
     line = call_fails(why, convert, source, target, **options)
     assert (sorted(os.listdir()), everything(Path())) == before
     return line
+
+
+def traced(call: Callable[[], Any]) -> tuple[Any, int]:
+    """Return what a call returns, and the most bytes that Python had allocated meanwhile."""
+    tracemalloc.start()
+    try:
+        return call(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def opened(path: Path | str, name: str, **options: Any) -> Array:
+    """Return one tensor of a checkpoint, as `open` reads it."""
+    with lp.checkpoints.open(path) as checkpoint:
+        return checkpoint.read(name, **options)
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ pytest.importorskip("gguf")
 import gguf
 import numpy as np
 from gguf import quants
-from support.checkpoint_files import call_fails, convert_fails, leftovers
+from support.checkpoint_files import call_fails, convert_fails, leftovers, opened
 from support.command_line import call, fail, run
 from support.gguf_files import Type, entry, number, raw_file, read, text, write
 
@@ -154,8 +154,7 @@ def test_factors_in_another_file_are_applied() -> None:
     blocks = RANDOM.randint(0, 127, (2, 36)).astype(np.uint8)
     tensors = {"a.weight": (Type.NVFP4, blocks), "a.scale": np.full(1, 0.25, np.float32)}
     write(Path("x.gguf"), tensors, split={"split_max_tensors": 1})
-    with lp.checkpoints.open("x-00001-of-00002.gguf") as checkpoint:
-        values = checkpoint.read("a.weight", to="float32")
+    values = opened("x-00001-of-00002.gguf", "a.weight", to="float32")
     assert np.array_equal(values, quants.dequantize(blocks, Type.NVFP4) * np.float32(0.25))
 
 

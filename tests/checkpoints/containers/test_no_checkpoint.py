@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import convert_fails
+from support.checkpoint_files import convert_fails, opened
 from support.command_line import fail, run, usage_error
 from support.containers import write_onnx
 from support.optional import optional
@@ -213,8 +213,7 @@ def test_an_adapter() -> None:
         assert f"note: {text}" in run("check", path, "--progress", "none")
         assert f"{path}: an adapter (LoRA), in bfloat16" in run("inspect", path)
     convert("lora", "half", to="float16")
-    with lp.checkpoints.open("half") as found:
-        assert found[A].dtype == np.float16
+    assert opened("half", A).dtype == np.float16
 
 
 @pytest.mark.parametrize("configured", [True, False], ids=["by the configuration", "by the names of tensors"])

@@ -15,7 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import call_fails, convert_fails
+from support.checkpoint_files import call_fails, convert_fails, opened
 from support.golden import digest
 from support.paths import table
 from support.typed_tensors import Tensors, read_tensors, words, write_model
@@ -44,8 +44,8 @@ def test_folders_of_auto_round(name: str) -> None:
     assert not [one for one in values if "qweight" in one or "scale" in one]
     assert "quantization_config" not in Path("out/config.json").read_text(encoding="utf-8")
     assert not errors(GOLDEN / name)
-    with lp.checkpoints.open(GOLDEN / name) as opened:
-        assert opened.read(weight, rows=slice(3, 9), to="float16").tobytes() == values[weight][3:9].tobytes()
+    some = opened(GOLDEN / name, weight, rows=slice(3, 9), to="float16")
+    assert some.tobytes() == values[weight][3:9].tobytes()
 
 
 def test_a_module_of_16_bits_is_listed() -> None:
@@ -171,8 +171,7 @@ def test_integers_with_scales_of_both_signs(kind: str) -> None:
     convert(source, "out", to="float32", verify=True)
     assert (read_tensors(Path("out"))[f"{P}.weight"] == expected).all()
     convert(source, "again", recipe="int8", verify=True)
-    with lp.checkpoints.open("again") as opened:
-        error = np.abs(opened.read(f"{P}.weight", to="float32") - expected).max()
+    error = np.abs(opened("again", f"{P}.weight", to="float32") - expected).max()
     assert error < np.abs(expected).max() / 100
 
 
