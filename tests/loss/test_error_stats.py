@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 import pytest
+from support.paths import table
 
 import lowprec as lp
 from lowprec import _kernels
@@ -272,23 +273,7 @@ class Limits(NamedTuple):
     high_is_outside: bool
 
 
-LIMITS = {
-    "float8_e4m3fn": Limits(-464, 464, False, False),  # 448 is s1111 110
-    "float8_e4m3fnuz": Limits(-248, 248, True, True),  # 240 is s1111 111
-    "float8_e5m2": Limits(-61440, 61440, True, True),  # 57344 is s11110 11
-    "float8_e5m2fnuz": Limits(-61440, 61440, True, True),
-    "float6_e2m3fn": Limits(-7.75, 7.75, True, True),
-    "float6_e3m2fn": Limits(-30, 30, True, True),
-    "float4_e2m1fn": Limits(-7, 7, True, True),  # 6 is s11 1
-    "int16": Limits(-32768.5, 32767.5, False, True),
-    "uint16": Limits(-0.5, 65535.5, False, True),
-    "int8": Limits(-128.5, 127.5, False, True),
-    "uint8": Limits(-0.5, 255.5, False, True),
-    "int4": Limits(-8.5, 7.5, False, True),
-    "uint4": Limits(-0.5, 15.5, False, True),
-    "int2": Limits(-2.5, 1.5, False, True),
-    "uint2": Limits(-0.5, 3.5, False, True),
-}
+LIMITS = {name: Limits(*row) for name, row in table(__file__).items()}
 """Typed from the documents of the formats."""
 
 SOURCES = {name: FORMATS[name].dtype for name in ("float32", "bfloat16", "float16", "float8_e5m2")}

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.array_libraries import Library, codes_of
+from support.exact_scales import grouped
 
 import lowprec as lp
 from lowprec.loss import Loss, measure
@@ -55,26 +56,13 @@ def test_scales_by_axis_block_and_tile(to: str, axis: Any, block_size: Any, shar
     codes = lp.quantize_linear(X, scale, output_dtype=to, **where)
     back = lp.dequantize_linear(codes, scale, **where)
     fmt = lp.formats[to]
-    per_element = np.ones_like(X) * scale_of_elements(np.asarray(scale), *sharing)
     with np.errstate(all="ignore"):
-        quotient = X / per_element
+        quotient = X / np.asarray(scale).reshape(-1)[grouped(X.shape, *sharing)]
     found = measure(X, to, axis=axis, block_size=block_size)
     same(found, **facts(X, back, is_beyond(quotient, fmt)), bytes_before=X.nbytes)
     assert found.format == to
     assert math.isnan(found.scale)
     assert found.bytes_after == -(-X.size * fmt.bits // 8) + 4 * scale.size
-
-
-def scale_of_elements(scale: Array, axis: Any, block_size: Any) -> Array:
-    """Return the scale of each element, by its index."""
-    axes, blocks = (one if isinstance(one, tuple) else (one,) for one in (axis, block_size))
-    result = np.empty(X.shape, np.float32)
-    for index in np.ndindex(*X.shape):
-        at = list(index)
-        for one, block in zip(axes, blocks, strict=True):
-            at[one] //= block or 1
-        result[index] = scale[tuple(at)] if blocks != (0,) else scale[at[axis]]
-    return result
 
 
 def is_beyond(quotient: Array, fmt: Format) -> Array:

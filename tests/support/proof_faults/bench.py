@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lowprec.cli import main
+from support.paths import table
 
 from . import forked, kernels
 from .forked import Case, Outcome
@@ -218,25 +219,8 @@ class Bench:
 CHANGES = "write+open+fsync+rename+truncate+copy+link+mkdir+remove+chmod"
 """Calls that change the disk: a process is killed before each, and half-way through a write."""
 
-WRITING = [
-    ("write", "once", "ENOSPC"), ("write", "from then on", "ENOSPC"), ("write", "once", "EDQUOT"),
-    ("write", "once", "EIO"), ("write", "short", "EIO"), ("write", "once", "EINTR"),
-    ("truncate", "once", "ENOSPC"), ("copy", "once", "ENOSPC"), ("fsync", "once", "EIO"), ("fsync", "once", "ENOSPC"),
-    ("rename", "once", "EACCES"), ("rename", "once", "EXDEV"), ("rename", "from then on", "EIO"),
-    ("rename", "once", "EINVAL"), ("link", "once", "EACCES"), ("mkdir", "once", "ENOSPC"), ("mkdir", "once", "EACCES"),
-    ("remove", "once", "EACCES"), ("remove", "from then on", "EIO"), ("chmod", "once", "EPERM"),
-    ("open", "once", "ENOSPC"), ("open", "once", "EACCES"), ("open", "once", "EMFILE"), ("open", "once", "EINTR"),
-    ("read", "once", "EIO"), ("stat", "once", "EIO"),
-]  # fmt: skip
-"""Faults of the target's disk."""
-
-READING = [
-    ("read", "once", "EIO"), ("read", "from then on", "EIO"), ("read", "once", "EINTR"), ("read", "short", "EIO"),
-    ("read", "shrink", "EIO"), ("read", "change", "EIO"), ("open", "once", "EIO"), ("open", "once", "EINTR"),
-    ("open", "once", "EMFILE"), ("open", "shrink", "EIO"), ("stat", "once", "EIO"), ("stat", "shrink", "EIO"),
-    ("map", "once", "ENOMEM"),
-]  # fmt: skip
-"""Faults of the source's disk."""
+WRITING, READING = ([tuple(one) for one in table(__file__)[name]] for name in ("writing", "reading"))
+"""Faults of the target's disk, and of the source's."""
 
 KINDS = ("kill", "disk-full", "writers", "read-error", "memory")
 
