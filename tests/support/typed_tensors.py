@@ -110,6 +110,12 @@ W = "model.layers.0.mlp.up_proj.weight"
 FP8_BLOCKS = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
 
 
+def compressed(num_bits: int = 4, **weights: Any) -> dict[str, Any]:
+    """Return what config.json says of weights of compressed-tensors, in one group."""
+    groups = {"group_0": {"targets": ["Linear"], "weights": {"num_bits": num_bits, **weights}}}
+    return {"quant_method": "compressed-tensors", "config_groups": groups, "ignore": ["lm_head"]}
+
+
 def block_model() -> tuple[Path, Array]:
     """Write block FP8 whose scales are in another shard; return the values in float32 as well."""
     codes, scales = random_codes((300, 200)), random_scales((3, 2))

@@ -249,13 +249,6 @@ def test_a_recipe_of_almost_that_name(name: str, text: str) -> None:
     assert error.endswith(f"argument --recipe: must be a recipe; got {name!r}; {text}\n")
 
 
-@pytest.mark.parametrize("name", ["q4_k_m", "Q6_K", "IQ3_S", "q4_k"])
-def test_a_type_of_gguf_that_is_not_written(name: str) -> None:
-    text = r"K-quants and I-quants are not written, of the types of GGUF q8_0, q4_0, mxfp4, bf16, f16 are$"
-    with pytest.raises(ValueError, match=text):
-        convert("x", "y", recipe=name)
-
-
 def test_functions_name_parameters_and_commands_options() -> None:
     write_tensors(Path("x.safetensors"), {"w": np.ones((4, 4), np.float32)})
     np.save("c.npy", np.ones(4, "V1"))
