@@ -21,7 +21,7 @@ from support.tiny_models import (
     separate_experts,
     write_folder,
 )
-from support.typed_tensors import F8, read_tensors, write_model
+from support.typed_tensors import F8, converted, read_tensors, write_model
 
 from lowprec.checkpoints import check, convert
 from lowprec.checkpoints.recipes import RECIPES as ALL_RECIPES
@@ -140,8 +140,7 @@ def test_one_tensor_of_a_layer_is_enough(where: str) -> None:
     tensors = with_shapes((3, H, H), (3, H, H // 2))
     config = {name: one for name, one in experts_config().items() if name != "hidden_size"}
     folder = write_folder(Path("in"), tensors, {**config, where: {"hidden_size": H}})
-    convert(folder, "out", recipe="fp8-dynamic")
-    written = read_tensors(Path("out"))
+    written = converted(folder, "out", recipe="fp8-dynamic")
     assert written[f"{EXPERTS}.1.up_proj.weight"].shape == (H // 2, H)
     assert written[f"{EXPERTS}.1.down_proj.weight"].shape == (H, H // 2)
     largest = np.abs(tensors[GATE_UP][1, H // 2 :].astype(np.float32)).max(axis=1, keepdims=True)
@@ -180,5 +179,4 @@ def test_experts_that_share_scales_are_kept() -> None:
     config["quantization_config"]["weight_block_size"] = [256, 128]
     (folder / "config.json").write_text(json.dumps(config))
     convert_fails("has no weight that the recipe fp8-dynamic quantizes", source, "out", recipe="fp8-dynamic")
-    convert(source, "out", to="bfloat16")
-    assert read_tensors(Path("out"))[GATE_UP].tobytes() == values.tobytes()
+    assert converted(source, "out", to="bfloat16")[GATE_UP].tobytes() == values.tobytes()

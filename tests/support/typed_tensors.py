@@ -1,4 +1,4 @@
-"""safetensors files of arrays in any type, codes, scales, FP4 values, packed words: all without lowprec."""
+"""safetensors files of arrays in any type, codes, scales, FP4 values, packed words: without lowprec, but for `converted`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from lowprec.checkpoints import convert
 from support.checkpoint_files import parse, raw_file
 from support.safetensors_writer import NAMES
 
@@ -44,6 +45,12 @@ def read_tensors(path: Path) -> dict[str, Array]:
         name: np.frombuffer(content[slice(*one["data_offsets"])], DTYPES[one["dtype"]]).reshape(one["shape"])
         for name, one in header.items()
     }
+
+
+def converted(source: Path | str, target: str, **options: Any) -> dict[str, Array]:
+    """Convert a checkpoint, and return the tensors of the target."""
+    convert(source, target, **options)
+    return read_tensors(Path(target))
 
 
 def write_model(folder: Path, shards: Mapping[str, Tensors], config: Mapping[str, Any] | str) -> Path:

@@ -20,7 +20,7 @@ from support.optional import optional
 from support.paths import table
 from support.quantized_checkpoints import LAYOUTS, TOOLS, write_folder
 from support.tiny_models import llama
-from support.typed_tensors import BF16, read_tensors, write_model, write_tensors
+from support.typed_tensors import BF16, converted, read_tensors, write_model, write_tensors
 
 import lowprec as lp
 from lowprec.checkpoints import check, convert, inspect
@@ -177,8 +177,7 @@ def test_the_models_of_a_pipeline_convert() -> None:
         assert {one.dtype.name for one in read_tensors(Path(f"half-{name}")).values()} == {"float16"}
     index = json.loads(Path("half-transformer/diffusion_pytorch_model.safetensors.index.json").read_text())
     assert index["metadata"]["total_size"] == 2 * 128 * 128 * 2
-    convert("root/transformer", "fp8", recipe="fp8-dynamic")
-    tensors = read_tensors(Path("fp8"))
+    tensors = converted("root/transformer", "fp8", recipe="fp8-dynamic")
     assert tensors["transformer_blocks.1.attn.to_q.weight"].dtype.name == "float8_e4m3fn"
     config = json.loads(Path("fp8/config.json").read_text())
     assert config["_class_name"] == "FluxTransformer2DModel"

@@ -18,7 +18,7 @@ import pytest
 from support.checkpoint_files import call_fails, convert_fails, opened
 from support.golden import digest
 from support.paths import table
-from support.typed_tensors import Tensors, read_tensors, words, write_model
+from support.typed_tensors import Tensors, converted, words, write_model
 
 import lowprec as lp
 from lowprec.checkpoints import convert
@@ -35,8 +35,7 @@ def errors(source: Path) -> list[str]:
 
 @pytest.mark.parametrize("name", [name for name in DIGESTS if name != "versions"])
 def test_folders_of_auto_round(name: str) -> None:
-    convert(GOLDEN / name, "out", to="float16", verify=True)
-    values = read_tensors(Path("out"))
+    values = converted(GOLDEN / name, "out", to="float16", verify=True)
     assert DIGESTS[name]
     for weight, (expected, shape) in DIGESTS[name].items():
         assert list(values[weight].shape) == shape
@@ -79,8 +78,7 @@ def values_of(modules: dict[str, Tensors], config: Config) -> dict[str, float]:
     """Return the value that all elements of a weight have."""
     source = write(modules, config)
     assert not errors(source)
-    convert(source, "out", to="float32")
-    weights = {name: one for name, one in read_tensors(Path("out")).items() if name != "model.norm.weight"}
+    weights = {name: one for name, one in converted(source, "out", to="float32").items() if name != "model.norm.weight"}
     return {name.removesuffix(".weight"): float(np.unique(one).item()) for name, one in weights.items()}
 
 
@@ -168,8 +166,7 @@ def test_integers_with_scales_of_both_signs(kind: str) -> None:
         {"quantization_config": config},
     )  # fmt: skip
     assert not [text for text in errors(source) if "scale" in text]
-    convert(source, "out", to="float32", verify=True)
-    assert (read_tensors(Path("out"))[f"{P}.weight"] == expected).all()
+    assert (converted(source, "out", to="float32", verify=True)[f"{P}.weight"] == expected).all()
     convert(source, "again", recipe="int8", verify=True)
     error = np.abs(opened("again", f"{P}.weight", to="float32") - expected).max()
     assert error < np.abs(expected).max() / 100

@@ -20,7 +20,7 @@ import torch
 from support.bits import bits_of
 from support.checkpoint_files import configuration, convert_fails, read_json, traced
 from support.paths import table
-from support.typed_tensors import BF16, FP4, Array, in_blocks, read_tensors, write_in_turn
+from support.typed_tensors import BF16, FP4, Array, converted, in_blocks, read_tensors, write_in_turn
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.inference_engines import deepseek_fp8, gpt_oss
@@ -193,8 +193,7 @@ def test_what_is_written_and_read_again(recipe: str) -> None:
     model, oracle = MODELS[recipe], PEERS[recipe].oracle
     report = convert(write(Path("in"), model), Path("out"), recipe=recipe, verify=True)
     assert {one.name for one in report.tensors if one.action == "converted"} == model.quantized.keys()
-    convert("out", "back", to="bfloat16")
-    source, written, back = tensors_of(model), read_tensors(Path("out")), read_tensors(Path("back"))
+    source, written, back = tensors_of(model), read_tensors(Path("out")), converted("out", "back", to="bfloat16")
     assert {name: one.shape for name, one in back.items()} == {name: one.shape for name, one in source.items()}
     made = {f"{name}{end}" for name in model.quantized for end in model.outputs}
     assert written.keys() == model.kept.keys() | made

@@ -12,7 +12,7 @@ import pytest
 from support.checkpoint_files import convert_fails, read_json
 from support.golden import GOLDEN, digest, tensors_of
 from support.scaled_weights import ONE, P, Q, codes, fp8, nvfp4, write_model
-from support.typed_tensors import F8, read_tensors, write_tensors
+from support.typed_tensors import F8, converted, read_tensors, write_tensors
 
 from lowprec.checkpoints import convert
 
@@ -101,8 +101,7 @@ def test_a_reciprocal_that_is_not_undone() -> None:
 def test_nvfp4_with_scales_of_inputs() -> None:
     """The algorithm NVFP4, and compressed-tensors' preset of that name."""
     source = write_model(Path("x"), nvfp4("modelopt", np.float32(0.25), np.float32(0.125)), ignore=["lm_head"])
-    convert(source, "y", layout="compressed-tensors")
-    found = read_tensors(Path("y"))
+    found = converted(source, "y", layout="compressed-tensors")
     assert found[f"{P}.input_global_scale"].tolist() == [8.0]
     assert found[f"{P}.weight_global_scale"].tolist() == [4.0]
     entry = read_json(Path("y/config.json"))["quantization_config"]
@@ -134,8 +133,7 @@ def test_fp8_with_scales_of_inputs(dtype: Any) -> None:
     assert found[f"{P}.weight"].tobytes() == read_tensors(source)[f"{P}.weight"].tobytes()
     assert report.remarks == ["lossless: codes are copied, and scales keep their values"]
     assert read_json(Path("y/config.json"))["quantization_config"]["quant_algo"] == "FP8"
-    convert("y", "z", layout="compressed-tensors")
-    assert read_tensors(Path("z"))[f"{P}.weight_scale"].tolist() == [0.25]
+    assert converted("y", "z", layout="compressed-tensors")[f"{P}.weight_scale"].tolist() == [0.25]
     entry = read_json(Path("z/config.json"))["quantization_config"]["config_groups"]["FP8"]
     assert (entry["weights"]["strategy"], entry["input_activations"]["strategy"]) == ("tensor", "tensor")
     assert entry["input_activations"]["dynamic"] is False
