@@ -53,20 +53,15 @@ def checkpoint(folder: Path) -> Path:
     return folder
 
 
-def _npy(path: Path) -> Path:
-    np.save(path, X["w"])
-    return path
-
-
-def _npz(path: Path) -> Path:
-    np.savez(path, **X)
+def _saved(path: Path, save: Callable[..., None], *arrays: Any, **named: Any) -> Path:
+    save(path, *arrays, **named)
     return path
 
 
 SOURCES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "safetensors": (lambda f: save(f / "x.safetensors", X), "y.safetensors"),
-    "npy": (lambda f: _npy(f / "x.npy"), "y.npz"),
-    "npz": (lambda f: _npz(f / "x.npz"), "y.npz"),
+    "npy": (lambda f: _saved(f / "x.npy", np.save, X["w"]), "y.npz"),
+    "npz": (lambda f: _saved(f / "x.npz", np.savez, **X), "y.npz"),
     "onnx": (lambda f: write_onnx(f / "in" / "x.onnx", "w.bin", w=X["w"]), "y.onnx"),
     "folder": (lambda f: checkpoint(f / "in"), "out"),
     "gguf": (lambda f: gguf_files.write(f / "x.gguf", X), "y.safetensors"),

@@ -1,4 +1,4 @@
-"""safetensors files of arrays in any type, codes, scales, FP4 values, packed words: without lowprec, but for `converted`."""
+"""safetensors files of arrays in any type, codes, scales, FP4 values, packed words; what a conversion writes."""
 
 from __future__ import annotations
 
