@@ -15,7 +15,7 @@ import pytest
 from support.bits import bits_of
 from support.checkpoint_files import Array, bytes_in, save, stored_bytes, values
 from support.command_line import fail, run
-from support.typed_tensors import nibbles, random_codes, random_scales, read_tensors, write_tensors
+from support.typed_tensors import converted, nibbles, random_codes, random_scales, read_tensors, write_tensors
 
 import lowprec as lp
 from lowprec import reference
@@ -139,8 +139,7 @@ def test_every_weight_that_is_dequantized(monkeypatch: pytest.MonkeyPatch, cut: 
     convert("x.safetensors", "wide.safetensors", to="float32")
     if cut > 1:
         monkeypatch.setattr("lowprec.checkpoints.operations.dequantize.PART", 300)
-    convert("x.safetensors", "y.safetensors", to="float16", threads=cut, verify=True, **RULES["stochastic"])
-    found = read_tensors(Path("y.safetensors"))
+    found = converted("x.safetensors", "y.safetensors", to="float16", threads=cut, verify=True, **RULES["stochastic"])
     assert {name: x.shape for name, x in found.items()} == {"a": (3, 96, 12), "b.weight": (300, 260)}
     for name, x in read_tensors(Path("wide.safetensors")).items():
         assert bits_of(found[name]).tobytes() == lp.encode(x, "float16", **RULES["stochastic"]).tobytes(), name

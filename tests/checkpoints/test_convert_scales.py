@@ -13,9 +13,9 @@ import pytest
 from support.bits import bits_of
 from support.checkpoint_files import Array, bytes_in, convert_fails, parse, save, stored_bytes, values
 from support.command_line import fail, run
+from support.exact_scales import finite, grouped, scale_code
 
 import lowprec as lp
-from lowprec import reference
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.chunks import split_chunks
 from lowprec.checkpoints.recipes import find_recipe
@@ -31,34 +31,16 @@ X: dict[str, Array] = {
 }  # fmt: skip
 
 
-def groups(x: Array, scale: str) -> tuple[tuple[int, ...], list[Array]]:
-    """Return the shape of the scales, and the elements behind each."""
+def scales_of(x: Array, scale: str, to: Format, fmt: Format) -> Array:
+    """Return the codes of the scales of an array, from the largest magnitudes in fractions."""
     kind, _, number = scale.partition(":")
-    if kind == "tensor":
-        return (), [x.ravel()]
-    if kind == "axis":
-        rows = np.moveaxis(x, int(number), 0)
-        return (rows.shape[0],), [row.ravel() for row in rows]
-    size, length = int(number), x.shape[-1]
-    starts = range(0, length, size)
-    cut = [row[start : start + size] for row in x.reshape(-1, length) for start in starts]
-    return (*x.shape[:-1], len(starts)), cut
-
-
-def scale_of(group: Array, to: Format, fmt: Format) -> int:
-    """Return the code of a scale, worked out in fractions where that counts."""
-    finite = [abs(float(v)) for v in group.astype(np.float64).tolist() if math.isfinite(v)]
-    peak = max(finite, default=0.0)
-    largest = Fraction(to.max)
-    if peak == 0:
-        return reference.encode(1, fmt) if fmt.has_zero else 0
-    if not fmt.has_zero:
-        exponent = math.floor(math.log2(Fraction(peak))) if peak > 1e-300 else -2000
-        exponent -= math.floor(math.log2(largest))
-        return min(max(exponent, -127), 127) + 127
-    quotient = Fraction(float(np.float64(peak) / np.float64(float(largest))))
-    smallest = reference.decode(1, fmt).number
-    return reference.encode(min(max(quotient, smallest), Fraction(fmt.max)), fmt)
+    axis = {"tensor": None, "block": x.ndim - 1}[kind] if kind != "axis" else int(number) % x.ndim
+    size = int(number) if kind == "block" else 0
+    shape = () if axis is None else (*x.shape[:-1], -(-x.shape[-1] // size)) if size else x.shape[axis : axis + 1]
+    largest = [Fraction(0)] * math.prod(shape)
+    for value, place in zip(finite(x, lp.as_format(x.dtype)).flat, grouped(x.shape, axis, size).flat, strict=True):
+        largest[place] = max(largest[place], abs(value))
+    return np.array([scale_code(a, to, fmt, "floor") for a in largest], fmt.code_dtype).reshape(shape)
 
 
 @pytest.mark.one_in(11)
@@ -77,8 +59,7 @@ def test_codes_and_scales(to: str, scale: str, fmt: Format) -> None:
     for name, x in X.items():
         if name in why or (scale == "block:1" and x.size > 400):
             continue
-        shape, cut = groups(x, scale)
-        codes = np.array([scale_of(one, row, fmt) for one in cut], fmt.code_dtype).reshape(shape)
+        codes = scales_of(x, scale, row, fmt)
         if codes.size == 0:
             continue
         assert stored_bytes(Path("y.safetensors"), f"{name}_scale") == codes.tobytes(), name

@@ -11,16 +11,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import convert_fails, everything
+from support.checkpoint_files import call_fails, convert_fails, everything, opened
 from support.command_line import run
 from support.typed_tensors import (
     BF16,
     E8M0,
     F8,
     FP4,
+    FP8_BLOCKS,
     TARGETS,
     Array,
     Tensors,
+    W,
+    compressed,
     in_blocks,
     nibbles,
     random_codes,
@@ -34,17 +37,14 @@ from support.typed_tensors import (
 
 import lowprec as lp
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.files.errors import FileError
 
-W = "model.layers.0.mlp.up_proj.weight"
 E = "model.layers.0.mlp.experts."
-FP8 = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
 Case = tuple[dict[str, Array], Tensors, Any]
 """The values of weights, the tensors that hold them, and `quantization_config`."""
 
 
 def blocks(shape: tuple[int, ...], high: int = 128, wide: int = 128, dtype: Any = np.float32, end: str = "_scale_inv",
-           weight: str = W, config: Any = FP8) -> Case:  # fmt: skip
+           weight: str = W, config: Any = FP8_BLOCKS) -> Case:  # fmt: skip
     """Return FP8 codes with a scale to each block."""
     codes = random_codes(shape)
     scales = random_scales((*shape[:-2], -(-shape[-2] // high), -(-shape[-1] // wide)), dtype)
@@ -60,11 +60,6 @@ def scaled(codes: Array, scales: Array, spread: Any, config: Any, **others: Arra
     return {W: values}, {W: codes, **named}, config
 
 
-def ct(bits: int = 4, **weights: Any) -> dict[str, Any]:
-    groups = {"group_0": {"targets": ["Linear"], "weights": {"num_bits": bits, **weights}}}
-    return {"quant_method": "compressed-tensors", "config_groups": groups, "ignore": ["lm_head"]}
-
-
 def exponents(scales: Array) -> Array:
     return np.exp2(scales.astype(np.float32) - 127)
 
@@ -76,7 +71,7 @@ def integers(low: int, high: int, shape: tuple[int, ...], seed: int, dtype: Any 
 def deepseek_v4(rows: int) -> Case:
     codes, scales, name = integers(0, 16, (rows, 160), 2), random_scales((rows, 5), E8M0), "layers.0.ffn.experts.0.w1."
     tensors = {name + "weight": nibbles(codes).view(np.int8), name + "scale": scales}
-    return {name + "weight": FP4[codes] * np.repeat(scales.astype(np.float32), 32, 1)}, tensors, FP8
+    return {name + "weight": FP4[codes] * np.repeat(scales.astype(np.float32), 32, 1)}, tensors, FP8_BLOCKS
 
 
 def gpt_oss() -> Case:
@@ -123,7 +118,7 @@ def compressed_fp4() -> Case:
         "a.weight": FP4[codes[0]] * np.repeat(local.astype(np.float32) / second, 16, 1),
         "b.weight": FP4[codes[1]] * np.repeat(exponents(scales), 32, 1),
     }
-    return values, tensors, ct(4)
+    return values, tensors, compressed(4)
 
 
 def compressed_words(
@@ -140,14 +135,21 @@ def compressed_words(
     if ordered:
         tensors[W + "_g_idx"] = columns.astype(np.int32)
     values = (codes - zeros[:, columns]).astype(np.float32) * scales.astype(np.float32)[:, columns]
-    return {W: values}, tensors, ct(bits, strategy="group", group_size=group)
+    return {W: values}, tensors, compressed(bits, strategy="group", group_size=group)
 
 
 def zero_points_of_bytes() -> Case:
     codes, zeros = integers(-128, 128, (6, 20), 7, np.int8), integers(-128, 128, (6, 1), 6, np.int8)
     scales = random_scales((6, 1), BF16)
     values = (codes.astype(np.int32) - zeros).astype(np.float32) * scales.astype(np.float32)
-    return {W: values}, {W: codes, W + "_scale": scales, W + "_zero_point": zeros}, ct(8, symmetric=False)
+    return {W: values}, {W: codes, W + "_scale": scales, W + "_zero_point": zeros}, compressed(8, symmetric=False)
+
+
+def older_comfyui() -> Case:
+    """Return one with a mark of the file, and a scale of another name; no configuration speaks of them."""
+    codes, scale, p = random_codes((20, 30)), np.array(0.037, np.float32), "model.diffusion_model."
+    tensors = {p + "a.weight": codes, p + "a.scale_weight": scale, p + "a.scale_input": scale, p + "scaled_fp8": MARK}
+    return {p + "a.weight": codes.astype(np.float32) * scale}, tensors, None
 
 
 def plain_beside_a_scale() -> Case:
@@ -156,9 +158,10 @@ def plain_beside_a_scale() -> Case:
     codes, x = np.arange(240, dtype=np.int8).reshape(6, 40), random_scales((6, 40), BF16)
     kept = {plain: x.astype(np.float32), plain + "_scale": scales.astype(np.float32)}
     tensors = {W: codes, W + "_scale": scales, plain: x, plain + "_scale": scales}
-    return {W: codes * scales.astype(np.float32), **kept}, tensors, ct(8)
+    return {W: codes * scales.astype(np.float32), **kept}, tensors, compressed(8)
 
 
+MARK = np.zeros(2, F8)
 EDGES = ((1, 1), (128, 128), (127, 129), (256, 384), (300, 64), (5, 513))
 CHANNELS = {"fp8": random_codes((12, 20)), "int8": integers(-128, 128, (12, 20), 6, np.int8)}
 WORDS = (((6, 64), 32), ((6, 64), 32, True), ((5, 64), 16, True, True), ((9, 37), 37, True),
@@ -167,7 +170,7 @@ CASES: dict[str, Callable[[], Case]] = {
     **{f"blocks, {dtype}, {end}": partial(blocks, (130, 200), dtype=dtype, end=end)
        for dtype in (np.dtype(np.float32), BF16, E8M0) for end in ("_scale_inv", ".scale")},
     **{f"blocks, {shape}": partial(blocks, shape) for shape in EDGES},
-    "blocks of 32 x 64": partial(blocks, (100, 96), 32, 64, config={**FP8, "weight_block_size": [32, 64]}),
+    "blocks of 32 x 64": partial(blocks, (100, 96), 32, 64, config={**FP8_BLOCKS, "weight_block_size": [32, 64]}),
     **{f"scales of experts, {shape}": partial(
         scaled, random_codes((3, 4, 8)), random_scales(shape), lambda one: one.reshape((*one.shape, 1, 1)[:3]),
         {"quant_method": "fp8"}) for shape in ((3,), (3, 1), (3, 1, 1), (3, 4), (3, 4, 1))},
@@ -182,16 +185,16 @@ CASES: dict[str, Callable[[], Case]] = {
                                 {"quant_method": "modelopt", "quant_algo": "FP8_PER_CHANNEL_PER_TOKEN"}),
     **{f"blocks of modelopt, {shape}": partial(modelopt_blocks, shape) for shape in ((256, 384), (128, 128))},
     **{f"channels, {kind}, {dtype}": partial(
-        scaled, codes, random_scales((12, 1), dtype), lambda one: one, ct(8, strategy="channel"))
+        scaled, codes, random_scales((12, 1), dtype), lambda one: one, compressed(8, strategy="channel"))
        for kind, codes in CHANNELS.items() for dtype in (np.dtype(np.float32), BF16)},
-    "blocks of compressed-tensors": partial(
-        blocks, (130, 200), dtype=BF16, end="_scale", config=ct(8, strategy="block", block_structure=[128, 128])),
+    "blocks of compressed-tensors": partial(blocks, (130, 200), dtype=BF16, end="_scale",
+                                            config=compressed(8, strategy="block", block_structure=[128, 128])),
     **{f"words of {bits} bits, {number}": partial(compressed_words, bits, *how)
        for bits in range(2, 9) for number, how in enumerate(WORDS)},
     "zero points of bytes": zero_points_of_bytes, "FP4 of compressed-tensors": compressed_fp4,
-    "a plain weight beside a scale": plain_beside_a_scale,
+    "a plain weight beside a scale": plain_beside_a_scale, "ComfyUI's older files": older_comfyui,
     "mxfp8": partial(scaled, random_codes((5, 96)), integers(110, 140, (5, 3), 9, np.uint8),
-                     lambda one: np.repeat(np.exp2(one - 127), 32, 1), ct(8, group_size=32)),
+                     lambda one: np.repeat(np.exp2(one - 127), 32, 1), compressed(8, group_size=32)),
 }  # fmt: skip
 WIDE = [name for name in CASES if "gpt-oss" in name or ("blocks, " in name and "scale" in name)]
 """Layouts that are converted to every type."""
@@ -203,10 +206,14 @@ WIDE = [name for name in CASES if "gpt-oss" in name or ("blocks, " in name and "
 def test_layouts(to: str, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Convert a model of two shards, and open it; compare names, shapes, bytes, those of any rows, in any chunks."""
     expected, tensors, config = CASES[case]()
-    names = list(tensors)
+    names, said = list(tensors), {"quantization_config": config} if config else {}
     shards = {"a.safetensors": {n: tensors[n] for n in names[:1]}, "b.safetensors": {n: tensors[n] for n in names[1:]}}
-    source = write_model(Path("in"), shards, {"quantization_config": config, "torch_dtype": "float32"})
+    source = write_model(Path("in"), shards, {**said, "torch_dtype": "float32"})
     before = everything(source)
+    if not config:  # ComfyUI's files are alone
+        convert(write_tensors(Path("x.safetensors"), tensors), "y.safetensors", to=to)
+        plain = {name: one.tobytes() for name, one in read_tensors(Path("y.safetensors")).items()}
+        assert plain == {name: rounded(x, to) for name, x in expected.items()}
     convert(source, "out", to=to, verify=True)
     assert everything(source) == before
     result = read_tensors(Path("out"))
@@ -229,20 +236,6 @@ def test_layouts(to: str, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert index["weight_map"].keys() == expected.keys()
     assert index["metadata"] == {"total_size": sum(one.nbytes for one in result.values())}
     assert json.loads(Path("out/config.json").read_text()) == {"torch_dtype": to}
-
-
-def test_the_older_files_of_comfyui() -> None:
-    codes, scale = random_codes((20, 30)), np.float32(0.037)
-    p = "model.diffusion_model."
-    tensors = {
-        p + "a.weight": codes, p + "a.scale_weight": np.array(scale), p + "a.scale_input": np.array(1, np.float32),
-        p + "scaled_fp8": np.zeros(2, F8), p + "a.bias": np.ones(3, np.float16),
-    }  # fmt: skip
-    write_tensors(Path("x.safetensors"), tensors)
-    convert("x.safetensors", "y.safetensors", to="bfloat16")
-    result = read_tensors(Path("y.safetensors"))
-    assert result.keys() == {p + "a.weight", p + "a.bias"}
-    assert result[p + "a.weight"].tobytes() == rounded(codes.astype(np.float32) * scale, "bfloat16")
 
 
 def test_blocks_of_modelopt_that_do_not_fit() -> None:
@@ -311,7 +304,7 @@ def test_the_configuration_and_other_tensors() -> None:
 def test_weights_are_dequantized_together() -> None:
     codes, scales = random_codes((4, 8)), random_scales((1, 1))
     tensors = {f"{name}.weight{end}": one for name in "ab" for end, one in (("", codes), ("_scale_inv", scales))}
-    write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": FP8})
+    write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": FP8_BLOCKS})
     for patterns in ({"include": "a.*"}, {"exclude": "b.*"}):
         why = r"'b.weight': would stay quantized, and 'a.weight' would not"
         convert_fails(why, "in", "out", to="bfloat16", **patterns)
@@ -348,8 +341,7 @@ def test_wrong_notes_of_axes_and_blocks(note: dict[str, Any], why: str) -> None:
     scales = np.ones((2, 8) if "block" in note else 4, np.float32)
     tensors = {"w": np.ones((4, 8), np.int8), "w_scale": scales}
     write_tensors(Path("x.safetensors"), tensors, {"lowprec": json.dumps({"w_scale": note})})
-    with pytest.raises(FileError, match=why):
-        lp.checkpoints.open("x.safetensors")
+    call_fails(why, lp.checkpoints.open, "x.safetensors")
     convert_fails(why, "x.safetensors", "y.safetensors", to="float32")
 
 
@@ -360,8 +352,7 @@ def test_an_empty_weight_with_scales(shape: tuple[int, ...], scales: tuple[int, 
     """One scale for all elements, or for each index of an axis, is one where there are none."""
     tensors = {"W": np.zeros(shape, np.int8), "W_scale": np.ones(scales, np.float32)}
     write_tensors(Path("x.safetensors"), tensors)
-    with lp.checkpoints.open("x.safetensors") as opened:
-        assert opened["W"].shape == shape
+    assert opened("x.safetensors", "W").shape == shape
     assert not [str(one) for one in lp.checkpoints.check("x.safetensors", values=True) if one.misread]
     convert("x.safetensors", "y.safetensors", to="float32")
     assert lp.checkpoints.inspect("y.safetensors")[0].shape == shape

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.bits import packed_bytes
-from support.checkpoint_files import convert_fails, save, values
+from support.checkpoint_files import call_fails, convert_fails, save, values
 from support.containers import SOURCES
 from support.optional import optional
 from support.paths import table
@@ -164,8 +164,7 @@ def test_formats_that_float32_does_not_hold() -> None:
     message = r"'w': holds codes of wide, whose smallest value, 2\^-202, is below 2\^-149, .*raw=True reads the codes"
     with lp.checkpoints.open(path) as checkpoint:
         for dtype in (None, "float32"):
-            with pytest.raises(FileError, match=message):
-                checkpoint.read("w", to=dtype)
+            call_fails(message, checkpoint.read, "w", to=dtype)
         assert checkpoint.read("w", raw=True).tolist() == HELD.tolist()
     with pytest.raises(ValueError, match="wide"):
         lp.convert(path, "y.safetensors", to="float32")
@@ -182,8 +181,7 @@ def test_hostile_comments(text: str) -> None:
         info.comment = f"format={text}".encode()
         changed.writestr(info, archive.read(info))
     why = "its comment describes no format"
-    with pytest.raises(FileError, match=why):
-        lp.checkpoints.read_array("y.npz")
+    call_fails(why, lp.checkpoints.read_array, "y.npz")
     with lp.checkpoints.open("y.npz") as checkpoint, pytest.raises(FileError, match=why):
         checkpoint["w.npy"]
 

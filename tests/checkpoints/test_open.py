@@ -1,21 +1,22 @@
-"""`lowprec.checkpoints.open`: values, laziness, rows, libraries, and errors that name what is wrong."""
+"""`lowprec.checkpoints.open`: values, laziness, rows, libraries, and errors that name what is wrong, a path once."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import json
+import os
+import pickle
 import threading
-import tracemalloc
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import save, sizes_of_reads
+from support.checkpoint_files import call_fails, save, sizes_of_reads, traced
 from support.containers import SOURCES, X
 from support.optional import optional
+from support.paths import printed
 from support.quantized_checkpoints import LAYOUTS, write, write_folder
 from support.typed_tensors import (
     BF16,
@@ -32,8 +33,7 @@ from support.typed_tensors import (
 )
 
 import lowprec as lp
-from lowprec.checkpoints import Checkpoint
-from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints import Checkpoint, FileError, read_array, write_array
 
 torch: Any = optional("torch")
 
@@ -121,18 +121,14 @@ def test_memory_is_that_of_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     del codes, tensors
     with lp.checkpoints.open(folder) as checkpoint:
         for name, to in ((W, None), ("wide", "bfloat16")):
-            tracemalloc.start()
-            x = checkpoint.read(name, to=to)
-            peak = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
+            x, peak = traced(lambda name=name, to=to: checkpoint.read(name, to=to))  # type: ignore[misc]
             assert x.nbytes == 8 << 20
             assert peak < x.nbytes + (2 << 20)
 
 
 def test_the_module_is_imported_when_it_is_used() -> None:
     code = "import sys, lowprec as lp; before = 'lowprec.checkpoints' in sys.modules; lp.checkpoints.open; lp.convert; "
-    code += "print(before, lp.checkpoints is sys.modules['lowprec.checkpoints'])"
-    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False True\n"
+    assert printed(f"{code}print(before, lp.checkpoints is sys.modules['lowprec.checkpoints'])") == "False True\n"
 
 
 def test_a_mapping_that_cannot_be_written() -> None:
@@ -219,27 +215,22 @@ def test_arguments(arguments: dict[str, Any], error: type[Exception], text: str)
 
 
 def test_broken_files() -> None:
-    with pytest.raises(FileError, match="nothing: No such file"):
-        lp.checkpoints.open("nothing")
+    call_fails("nothing: No such file", lp.checkpoints.open, "nothing")
     folder, _ = block_model()
     with lp.checkpoints.open(folder) as checkpoint:
         shard = folder / "a.safetensors"
         shard.write_bytes(shard.read_bytes()[:-100])
-        with pytest.raises(FileError, match=r"a\.safetensors: cannot be read; it ended early"):
-            checkpoint[W]
-    with pytest.raises(FileError, match=r"a\.safetensors: must be a readable \.safetensors file"):
-        lp.checkpoints.open(folder)
+        call_fails(r"a\.safetensors: cannot be read; it ended early", checkpoint.__getitem__, W)
+    call_fails(r"a\.safetensors: must be a readable \.safetensors file", lp.checkpoints.open, folder)
     write_tensors(Path("y.safetensors"), {W: random_codes((130, 200)), W + "_scale_inv": np.ones((3, 3), np.float32)})
-    with pytest.raises(FileError, match=r"y\.safetensors: .*fits no weight of shape"):
-        lp.checkpoints.open("y.safetensors")
+    call_fails(r"y\.safetensors: .*fits no weight of shape", lp.checkpoints.open, "y.safetensors")
 
 
 def test_two_tensors_of_one_name() -> None:
     Path("in").mkdir()
     for shard in "ab":
         write_tensors(Path(f"in/{shard}.safetensors"), {"w": np.ones(3, np.float32)})
-    with pytest.raises(FileError, match="in: has two tensors for the name 'w'"):
-        lp.checkpoints.open("in")
+    call_fails("in: has two tensors for the name 'w'", lp.checkpoints.open, "in")
 
 
 def test_scales_of_columns() -> None:
@@ -247,5 +238,62 @@ def test_scales_of_columns() -> None:
     names = ("weight", "weight_scale", "weight_scale_2", "pre_quant_scale")
     types = (("U8", (4, 8)), ("F8_E4M3", (4, 1)), ("F32", ()), ("BF16", (16,)))
     path = write(Path("x.safetensors"), {f"a.{name}": one for name, one in zip(names, types, strict=True)})
-    with pytest.raises(FileError, match=r"'a\.pre_quant_scale': is a scale of columns, which is not supported"):
-        lp.checkpoints.open(path)
+    call_fails(r"'a\.pre_quant_scale': is a scale of columns, which is not supported", lp.checkpoints.open, path)
+
+
+def deep(path: Path) -> Path:
+    """Make a folder whose parts are too deep: `files_in` refuses it, inside the loop over what it holds."""
+    path.mkdir()
+    os.makedirs(path.joinpath(*["a"] * 105))
+    return path
+
+
+def large_configuration(path: Path) -> Path:
+    path.mkdir()
+    save(path / "model.safetensors", {"w.weight": np.float32([[1, 2], [3, 4]])})
+    (path / "config.json").write_text(json.dumps({"a": "x" * (17 << 20)}), encoding="utf-8")
+    return path
+
+
+def _convert(path: Path, **options: Any) -> object:
+    return lp.convert(path, path.with_name(f"out{path.suffix}"), to="float16", **options)
+
+
+NO_FILES: dict[str, tuple[Callable[[Path], Any], Callable[[Path], object]]] = {
+    "open what is missing": (lambda path: path / "m.safetensors", lp.checkpoints.open),
+    "convert what is missing": (lambda path: path / "m.gguf", _convert),
+    "read what is missing": (lambda path: path / "m.npy", read_array),
+    "open what is deep": (lambda path: deep(path / "d"), lp.checkpoints.open),
+    "convert with a large description": (lambda path: large_configuration(path / "d"), _convert),
+}
+
+
+@pytest.mark.parametrize("name", NO_FILES)
+def test_it_is_an_os_error_that_names_the_path_once(name: str) -> None:
+    make, call = NO_FILES[name]
+    path = make(Path.cwd())
+    with pytest.raises(OSError, match=f"^{path}") as caught:
+        call(path)
+    text = str(caught.value)
+    assert isinstance(caught.value, FileError)
+    assert text.count(str(path)) == 1, text
+    assert text.count("cannot be") + text.count("No such file") <= 1, text
+    assert (caught.value.errno, caught.value.filename) == (None, None)
+    assert caught.value.__cause__ is None
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again)) == (type(caught.value), text)
+
+
+@pytest.mark.parametrize("kind", [str, Path, lambda path: type("", (), {"__fspath__": lambda _: str(path)})()])
+@pytest.mark.parametrize(
+    "spelled", ["float8_e4m3fn", 17, lp.formats["float8_e4m3fn"], lp.formats["float8_e4m3fn"].dtype]
+)
+@pytest.mark.parametrize("name", ["x.npz", "x.npy"])
+def test_paths_and_formats_in_any_spelling(kind: Any, spelled: object, name: str) -> None:
+    path, codes = Path(name), np.uint8([1, 0x7F, 0xFF])
+    if name == "x.npz":
+        write_array(kind(path), codes, spelled)
+    else:
+        np.save(path, codes)
+    array, fmt = read_array(kind(path), None if name == "x.npz" else spelled)
+    assert (array.tobytes(), fmt) == (codes.tobytes(), lp.formats["float8_e4m3fn"])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.array_libraries import Library, codes_of
 from support.bits import bits_of, packed_bytes
+from support.checkpoint_files import call_fails, opened
 from support.optional import optional
 
 import lowprec as lp
@@ -20,6 +21,7 @@ from lowprec.spec.formats import NUMERIC, Format
 safe_open: Any = optional("safetensors:safe_open")
 
 X = np.array([[0.5, -0.0, np.nan], [np.inf, 1e-40, -3.0]], np.float32)
+Q = lp.quantize(np.float32([[1, -2], [3, 0.5]]), "int8")
 KINDS = (".safetensors", ".npz")
 
 
@@ -89,8 +91,7 @@ def test_names_of_any_letters(kind: str, names: list[str]) -> None:
 def test_an_existing_file_is_kept_unless_told() -> None:
     save("x.npz", {"w": X})
     before = Path("x.npz").read_bytes()
-    with pytest.raises(FileError, match=r"^x\.npz: exists; say `overwrite` to replace it$"):
-        save("x.npz", {"v": X})
+    call_fails(r"^x\.npz: exists; say `overwrite` to replace it$", save, "x.npz", {"v": X})
     assert Path("x.npz").read_bytes() == before
     save("x.npz", {"v": X}, overwrite=True)
     with open("x.npz") as checkpoint:
@@ -132,6 +133,11 @@ def test_a_file_may_be_replaced_by_what_is_mapped_from_it() -> None:
          "`arrays['w']` must hold codes of `source['w']` int4 in int4 or int8 or uint8; got dtype float32"),
         (("x.npz", {"w": X}), {"overwrite": "yes"}, ValueError, "`overwrite` must be"),
         (("folder.npz", {"w": X}), {"overwrite": True}, FileError, "folder.npz: must be a regular file"),
+        (("x.npz", {"w": Q, "w_scale": X}), {}, ValueError, "`arrays` must not have 'w_scale' too, the scales of 'w'"),
+        (("x.npz", {"w": Q}), {"source": {"w": "int8"}}, ValueError,
+         "`source['w']` must be None for a quantized array; got 'int8'"),
+        *((("x.npy", one), {}, TypeError, "`arrays` must be an array for an .npy file; got a Quantized: name an .npz")
+          for one in (Q, {"w": Q})),
     ],
 )  # fmt: skip
 def test_refusals(arguments: Any, options: Any, error: type[Exception], message: str) -> None:
@@ -152,8 +158,7 @@ def test_arrays_of_every_library(xp: Library, fmt: Format) -> None:
         for kind in KINDS:
             save(f"x{kind}", {"w": x}, source=source)
     for kind in KINDS:
-        with open(f"x{kind}") as checkpoint:
-            found = checkpoint.read("w")
+        found = opened(f"x{kind}", "w")
         assert found.dtype == fmt.dtype
         assert np.array_equal(found.view(fmt.code_dtype), codes)
 
@@ -224,12 +229,10 @@ def test_values_are_read_back(kind: str, array: str, to: str, options: dict[str,
     assert stored == sorted([name, *(f"{name}_{one}" for one in ("scale", *third))])
     assert not any(one.misread for one in check(f"x{kind}"))
     convert(f"x{kind}", f"y{kind}", to="float32")
-    with open(f"y{kind}") as checkpoint:
-        assert np.array_equal(checkpoint[name], expected)
+    assert np.array_equal(opened(f"y{kind}", name), expected)
     if kind == ".safetensors":
         convert("x.safetensors", "z.safetensors", to="bfloat16", exclude="*", raw=True)  # a copy keeps the notes
-        with open("z.safetensors") as checkpoint:
-            assert np.array_equal(checkpoint.read(name, to="float32"), expected)
+        assert np.array_equal(opened("z.safetensors", name, to="float32"), expected)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -237,8 +240,7 @@ def test_a_square_matrix(axis: int) -> None:
     q = lp.quantize(np.float32(np.random.default_rng(1).standard_normal((32, 32))), "int8", axis=axis)
     for kind in KINDS[: 2 - axis]:
         save(f"x{kind}", {"w": q})
-        with open(f"x{kind}") as checkpoint:
-            assert np.array_equal(checkpoint.read("w", to="float32"), q.dequantize())
+        assert np.array_equal(opened(f"x{kind}", "w", to="float32"), q.dequantize())
     if axis == 1:
         why = r"^`arrays\['w'\]` must be a quantized array that `open` can read; it has sc"
         with pytest.raises(ValueError, match=why):
@@ -253,8 +255,7 @@ def test_shapes_and_tensors_of_torch(x: Any) -> None:
     q = lp.quantize(torch.from_numpy(Y), "mxfp4") if isinstance(x, str) else lp.quantize(x, "int8")
     save("x.npz", {"w": q})
     expected = lp.quantize(Y, "mxfp4").dequantize() if isinstance(x, str) else q.dequantize()
-    with open("x.npz") as checkpoint:
-        assert np.array_equal(checkpoint.read("w", to="float32"), expected)
+    assert np.array_equal(opened("x.npz", "w", to="float32"), expected)
 
 
 _NOT, _AT, _OF = "it has scales that a file does not tell", "block_size ", "of shape"
@@ -284,15 +285,3 @@ def test_what_would_not_be_read_is_refused(name: str, q: Any, message: str) -> N
         save(name, {"w": q})
     assert str(raised.value).endswith(message)
     assert os.listdir() == []
-
-
-def test_other_refusals() -> None:
-    q = lp.quantize(Y, "int8")
-    with pytest.raises(ValueError, match=r"^`arrays` must not have 'w_scale' too, the scales of 'w'$"):
-        save("x.npz", {"w": q, "w_scale": Y})
-    with pytest.raises(ValueError, match=r"^`source\['w'\]` must be None for a quantized array; got 'int8'$"):
-        save("x.npz", {"w": q}, source={"w": "int8"})
-    for arrays in (q, {"w": q}):
-        why = r"must be an array for an \.npy file; got a Quantized: name an \.npz file$"
-        with pytest.raises(TypeError, match=why):
-            save("x.npy", arrays)

@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support import gguf_files
+from support.checkpoint_files import opened
 from support.command_line import LIMITED, call, fail, listing, run, usage_error
 from support.containers import write_onnx
 from support.safetensors_writer import save_file
@@ -37,8 +38,7 @@ def nbytes_in(path: Path) -> int:
 
 
 def float64_of(path: Path, name: str) -> Any:
-    with lp.checkpoints.open(path) as checkpoint:
-        return checkpoint.read(name, to="float32").astype(np.float64)
+    return opened(path, name, to="float32").astype(np.float64)
 
 
 def sqnr_of(original: Path, output: Path, names: list[str]) -> float:
@@ -125,20 +125,13 @@ def test_commands_to_type_next() -> None:
         assert float(table[6]) == pytest.approx(sqnr_of(Path("my x.npz"), Path(f"{number}.npz"), ["w"]), abs=0.011)
 
 
+OF_ARRAYS, OF_MODELS = ["bf16", "fp8", "int8-g32", "mxfp8-g32"], ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"]
 PATHS = {
-    "x.npy": (np.save, ["bf16", "fp8", "int8-g32", "mxfp8-g32"], "npz"),
-    "x.npz": (lambda path, x: np.savez(path, w=x), ["bf16", "fp8", "int8-g32", "mxfp8-g32"], "npz"),
-    "x.safetensors": (
-        lambda path, x: save_file({"w": x}, path),
-        ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"],
-        "safetensors",
-    ),
-    "x.onnx": (lambda path, x: write_onnx(Path(path), w=x), ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"], "onnx"),
-    "x.gguf": (
-        lambda path, x: gguf_files.write(Path(path), {"blk.0.ffn_up.weight": x}),
-        ["q8_0", "mxfp4", "q4_0"],
-        "gguf",
-    ),
+    "x.npy": (np.save, OF_ARRAYS, "npz"),
+    "x.npz": (lambda path, x: np.savez(path, w=x), OF_ARRAYS, "npz"),
+    "x.safetensors": (lambda path, x: save_file({"w": x}, path), OF_MODELS, "safetensors"),
+    "x.onnx": (lambda path, x: write_onnx(Path(path), w=x), OF_MODELS, "onnx"),
+    "x.gguf": (lambda path, x: gguf_files.write(Path(path), {"blk.0.up.weight": x}), ["q8_0", "mxfp4", "q4_0"], "gguf"),
 }
 
 
@@ -306,8 +299,7 @@ def test_weights_have_heavy_tails_and_outlier_channels() -> None:
         assert float(table[int(p * 65536)]) * 2**0.5 == pytest.approx(t, rel=0.003, abs=1e-4)
     demo.write_model(Path(), 512)
     for name, axis in (("self_attn.q_proj", 0), ("mlp.down_proj", 1)):
-        with lp.checkpoints.open(Path()) as checkpoint:
-            x = checkpoint[f"model.layers.1.{name}.weight"].astype(np.float64)
+        x = float64_of(Path(), f"model.layers.1.{name}.weight")
         spread = np.abs(x).mean(axis)  # rows differ by up to 4 anyway; columns do not
         outliers = spread[[32, 288]]
         if axis == 0:

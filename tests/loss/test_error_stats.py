@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 import pytest
+from support.paths import table
 
 import lowprec as lp
 from lowprec import _kernels
@@ -90,15 +91,15 @@ def test_counts_of_integers_are_exact() -> None:
     assert (found.low, found.high, found.elements) == (-(2**63), 2**64 - 1, 3)
 
 
-@pytest.fixture(params=_kernels.available_isas())
-def isa(request: pytest.FixtureRequest) -> str:
-    _kernels.use_isa(request.param)  # and back after each test
-    return str(request.param)
+def agree(loop: ErrorStats, twin: ErrorStats, *what: object) -> None:
+    for name in ("elements", "nan", "inf", "low", "high", "flushed", "max_abs_error", "max_rel_error"):
+        assert getattr(loop, name) == getattr(twin, name), (name, *what)
+    assert loop.sqnr_db == pytest.approx(twin.sqnr_db, abs=1e-9, nan_ok=True)
 
 
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 1000, 5003])
 @pytest.mark.parametrize("exponents", [(-140, 120), (-149, -120), (-60, -40), (-3, 3), (50, 60), (100, 125)], ids=str)
-def test_the_loop_and_its_twin_agree(isa: str, n: int, exponents: tuple[int, int]) -> None:
+def test_the_loop_and_its_twin_agree(tier: str, n: int, exponents: tuple[int, int]) -> None:
     rng = np.random.default_rng(n)
     x = (rng.standard_normal(n) * np.exp2(rng.integers(*exponents, n))).astype(np.float32)
     x[::7] = 0
@@ -110,13 +111,11 @@ def test_the_loop_and_its_twin_agree(isa: str, n: int, exponents: tuple[int, int
         with np.errstate(over="ignore"):
             peaks = loop.add(x, back.copy()), twin.add(x, back.copy(), np.abs(x - back))
         assert peaks[0] == peaks[1] == np.abs(x).max()
-        for name in ("elements", "nan", "inf", "low", "high", "flushed", "max_abs_error", "max_rel_error"):
-            assert getattr(loop, name) == getattr(twin, name), name
-        assert loop.sqnr_db == pytest.approx(twin.sqnr_db, abs=1e-9, nan_ok=True)
+        agree(loop, twin)
 
 
 @pytest.mark.parametrize("target", ["float8_e4m3fn", "float4_e2m1fn", "float8_e8m0fnu", "bfloat16", "int4", "int16"])
-def test_one_pass_gives_what_several_do(isa: str, target: str) -> None:
+def test_one_pass_gives_what_several_do(tier: str, target: str) -> None:
     to, rng = FORMATS[target], np.random.default_rng(7)
     for source in ("float32", "float16", "bfloat16", "float8_e5m2"):
         for n in (1, 2047, 2048, 10_001):
@@ -136,9 +135,7 @@ def test_one_pass_gives_what_several_do(isa: str, target: str) -> None:
                 loop.add_counts(n, seen)
                 with np.errstate(invalid="ignore"):
                     twin.add(values, back.copy(), np.abs(values - back))
-                for name in ("elements", "nan", "inf", "low", "high", "flushed", "max_abs_error", "max_rel_error"):
-                    assert getattr(loop, name) == getattr(twin, name), (name, source, n)
-                assert loop.sqnr_db == pytest.approx(twin.sqnr_db, abs=1e-9, nan_ok=True)
+                agree(loop, twin, source, n)
 
 
 def test_the_loop_counts_nan_and_inf_and_leaves_them_out() -> None:
@@ -276,23 +273,7 @@ class Limits(NamedTuple):
     high_is_outside: bool
 
 
-LIMITS = {
-    "float8_e4m3fn": Limits(-464, 464, False, False),  # 448 is s1111 110
-    "float8_e4m3fnuz": Limits(-248, 248, True, True),  # 240 is s1111 111
-    "float8_e5m2": Limits(-61440, 61440, True, True),  # 57344 is s11110 11
-    "float8_e5m2fnuz": Limits(-61440, 61440, True, True),
-    "float6_e2m3fn": Limits(-7.75, 7.75, True, True),
-    "float6_e3m2fn": Limits(-30, 30, True, True),
-    "float4_e2m1fn": Limits(-7, 7, True, True),  # 6 is s11 1
-    "int16": Limits(-32768.5, 32767.5, False, True),
-    "uint16": Limits(-0.5, 65535.5, False, True),
-    "int8": Limits(-128.5, 127.5, False, True),
-    "uint8": Limits(-0.5, 255.5, False, True),
-    "int4": Limits(-8.5, 7.5, False, True),
-    "uint4": Limits(-0.5, 15.5, False, True),
-    "int2": Limits(-2.5, 1.5, False, True),
-    "uint2": Limits(-0.5, 3.5, False, True),
-}
+LIMITS = {name: Limits(*row) for name, row in table(__file__).items()}
 """Typed from the documents of the formats."""
 
 SOURCES = {name: FORMATS[name].dtype for name in ("float32", "bfloat16", "float16", "float8_e5m2")}
@@ -346,6 +327,14 @@ def check(found: ErrorStats, wanted: dict[str, Any]) -> None:
         assert found.sqnr_db == pytest.approx(db, abs=1e-9)
 
 
+def statistics(x: Array, codes: Array, fmt: Format, scale: Array, *args: Any, **options: Any) -> ErrorStats:
+    """Return the statistics of an array of the dtype of its format, whose codes are those with scales."""
+    found = ErrorStats()
+    held = x.view(f"u{x.dtype.itemsize}")
+    add_scaled(found, held, lp.as_format(x.dtype), ScaledCodes(codes, fmt, scale, *args, **options))
+    return found
+
+
 def unpacked(codes: Array, fmt: Format, n: int) -> Array:
     """Return codes of 2, 4 or 6 bits, the first one in the lowest bits."""
     bits = np.unpackbits(codes, bitorder="little")[: n * fmt.bits].reshape(n, fmt.bits)
@@ -364,7 +353,7 @@ SCALES = ("float32", "bfloat16", "float16", "float8_e8m0fnu")
 
 @pytest.mark.one_in(7)
 @pytest.mark.parametrize("target", LIMITS)
-def test_every_layout_of_scales(isa: str, target: str) -> None:
+def test_every_layout_of_scales(tier: str, target: str) -> None:
     fmt = FORMATS[target]
     rng = np.random.default_rng(11)
     for number, (shape, scale_shape, axis, block) in enumerate(SHAPES):
@@ -384,15 +373,13 @@ def test_every_layout_of_scales(isa: str, target: str) -> None:
                 np.asarray(lp.quantize_linear(x.astype(np.float32), wide, output_dtype=fmt, packed=one, **where))
                 for one in (False, packs)
             )
-        found = ErrorStats()
-        scaled = ScaledCodes(packed.reshape(-1).view(np.uint8), fmt, scale, None, axis, block, packs)
-        add_scaled(found, x.view(f"u{x.dtype.itemsize}"), FORMATS[source], scaled)
+        found = statistics(x, packed.reshape(-1).view(np.uint8), fmt, scale, None, axis, block, packs)
         plain = codes.reshape(-1).view(f"u{fmt.code_dtype.itemsize}").astype(np.int64) & fmt.code_mask
         check(found, expected(x, plain, factors, fmt, 0))
 
 
 @pytest.mark.parametrize(("target", "zero_point"), [("uint4", 8), ("uint8", 128), ("int8", -3), ("uint8", 1)])
-def test_zero_points_move_the_range(isa: str, target: str, zero_point: int) -> None:
+def test_zero_points_move_the_range(tier: str, target: str, zero_point: int) -> None:
     fmt, rng = FORMATS[target], np.random.default_rng(4)
     scale = np.exp2(rng.uniform(-3, 3, (6, 4))).astype(np.float32)
     factors = np.repeat(scale, 32, axis=1)
@@ -402,9 +389,7 @@ def test_zero_points_move_the_range(isa: str, target: str, zero_point: int) -> N
     packed = fmt.bits == 4
     codes = rng.integers(0, 256, x.size * fmt.bits // 8, np.uint8)
     plain = unpacked(codes, fmt, x.size) if packed else codes
-    found = ErrorStats()
-    scaled = ScaledCodes(codes, fmt, scale, zero_point, block_size=32, packed=packed)
-    add_scaled(found, x.view(np.uint16), FORMATS["bfloat16"], scaled)
+    found = statistics(x, codes, fmt, scale, zero_point, block_size=32, packed=packed)
     wanted = expected(x, plain, factors, fmt, zero_point)
     if tie:
         with np.errstate(all="ignore"):
@@ -413,31 +398,28 @@ def test_zero_points_move_the_range(isa: str, target: str, zero_point: int) -> N
     check(found, wanted)
 
 
-def test_scales_that_are_no_positive_numbers(isa: str) -> None:
+def test_scales_that_are_no_positive_numbers(tier: str) -> None:
     """Quotients by 0, Inf and NaN are no finite numbers or zero; a negative scale exchanges the ends."""
     fmt, values = FORMATS["int8"], np.array([0, -0.0, 1, -1, 127.6, -127.6, -129, 3e38, np.inf, np.nan], np.float32)
     for size in (1, 16, 64):
         scale = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -1.0, -1e-40, 1e-45, 3e38], np.float32)
         x = np.resize(values, (scale.size, size * values.size)).astype(np.float32)
         codes = np.ones(x.size, np.uint8)
-        found = ErrorStats()
-        add_scaled(found, x.view(np.uint32), FORMATS["float32"], ScaledCodes(codes, fmt, scale, axis=0))
+        found = statistics(x, codes, fmt, scale, axis=0)
         with np.errstate(all="ignore"):
             q = x / scale[:, np.newaxis]
         assert found.saturated == np.count_nonzero(((q < -128.5) | (q >= 127.5)) & np.isfinite(q))
         assert found.saturated > 0
 
 
-def test_memory_at_any_address(isa: str) -> None:
+def test_memory_at_any_address(tier: str) -> None:
     fmt, rng = FORMATS["int16"], np.random.default_rng(5)
     x = rng.standard_normal(5001).astype(np.float32)
     codes = rng.integers(-9, 9, x.size, np.int16)
     there, held = np.zeros(x.nbytes + 1, np.uint8)[1:], np.zeros(codes.nbytes + 1, np.uint8)[1:]
     there[:], held[:] = x.view(np.uint8), codes.view(np.uint8)
-    aligned, unaligned = ErrorStats(), ErrorStats()
     scale = np.array(0.1, np.float32)
-    add_scaled(aligned, x.view(np.uint32), FORMATS["float32"], ScaledCodes(codes, fmt, scale))
-    add_scaled(unaligned, there.view(np.uint32), FORMATS["float32"], ScaledCodes(held, fmt, scale))
+    aligned, unaligned = statistics(x, codes, fmt, scale), statistics(there.view(np.float32), held, fmt, scale)
     check(unaligned, expected(x, codes.view(np.uint16).astype(int), np.full(x.size, scale), fmt, 0))
     assert vars(aligned) == vars(unaligned)
 
@@ -456,7 +438,7 @@ def test_nothing_is_nothing_and_sizes_are_checked() -> None:
 
 
 @pytest.mark.parametrize("source", ["bfloat16", "float32", "float16"])
-def test_values_of_one_sign(isa: str, source: str) -> None:
+def test_values_of_one_sign(tier: str, source: str) -> None:
     """Ends that no tile alone has: of one sign, zeros, and signs that change from tile to tile."""
     fmt, rng = FORMATS["int8"], np.random.default_rng(6)
     scale = np.array(0.25, np.float32)
@@ -468,9 +450,7 @@ def test_values_of_one_sign(isa: str, source: str) -> None:
         for part in parts:
             x = np.asarray(magnitudes * part)[:n].astype(SOURCES[source])
             codes = rng.integers(-9, 9, n, np.int8).view(np.uint8)
-            found = ErrorStats()
-            held = x.view(f"u{x.dtype.itemsize}")
-            add_scaled(found, held, FORMATS[source], ScaledCodes(codes, fmt, scale))
+            found = statistics(x, codes, fmt, scale)
             check(found, expected(x, codes.astype(np.int64), np.full(n, scale), fmt, 0))
 
 
@@ -485,9 +465,6 @@ def test_all_instruction_sets_find_the_same_bits(source: str, block: int) -> Non
     scale = np.exp2(rng.uniform(-9, -3, (7, 4096 // block) if block else ())).astype(np.float32)
     for isa in _kernels.available_isas():
         _kernels.use_isa(isa)
-        found = ErrorStats()
-        scaled = ScaledCodes(codes, fmt, scale, block_size=block)
-        add_scaled(found, x.view(f"u{x.dtype.itemsize}"), FORMATS[source], scaled)
-        states.append(found.state())
+        states.append(statistics(x, codes, fmt, scale, block_size=block).state())
     assert all(state == states[0] for state in states)
     assert states[0]["nan"] == 1

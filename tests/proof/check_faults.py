@@ -19,8 +19,7 @@ from pathlib import Path
 
 from support.long_run import circumstances
 from support.proof_faults import shim
-from support.proof_faults.bench import Bench, is_not_ours
-from support.proof_faults.case_lists import KINDS, cases_of
+from support.proof_faults.bench import KINDS, Bench, cases_of, is_not_ours
 from support.proof_faults.forked import Case
 from support.proof_faults.jobs import BIG, JOBS
 

@@ -44,6 +44,8 @@ class Library:
     """One library, or one way to use it. The base is NumPy."""
 
     own = staticmethod(lambda fmt: True)
+    kind = "ndarray"
+    """The name of its arrays' class."""
     first = True
     """Whether this is the usual way to use the library; the others, which share most code, need fewer cases."""
 
@@ -83,8 +85,9 @@ class Library:
         return bits_of(found) & fmt.code_mask if fmt.bits < 8 else bits_of(found)
 
     def same_place(self, result: Any, x: Any) -> bool:
-        """Whether a result is of the library and on the device of `x`."""
-        return isinstance(result, np.ndarray)
+        """Whether a result is of the library and, where it has devices, on that of `x`."""
+        kind = getattr(self.xp, self.kind)
+        return isinstance(result, kind) and getattr(result, "device", None) == getattr(x, "device", None)
 
     def call(self, function: Callable[..., Any], *arrays: Any) -> Any:
         """Call a function of arrays; the way in which a library is used may be to compile it."""
@@ -120,6 +123,7 @@ class Strict(Library):
 
 class Torch(Library):
     own = staticmethod(lambda fmt: fmt.torch_name is not None)
+    kind = "Tensor"
 
     def __init__(self) -> None:
         super().__init__("torch")
@@ -131,9 +135,6 @@ class Torch(Library):
     def unwrap(self, result: Any) -> np.ndarray:
         codes = result.view(getattr(self.xp, f"int{8 * result.element_size()}")).numpy()
         return codes.view(as_format(result.dtype).dtype)
-
-    def same_place(self, result: Any, x: Any) -> bool:
-        return isinstance(result, self.xp.Tensor) and result.device == x.device
 
 
 class Cupy(Library):
@@ -147,9 +148,6 @@ class Cupy(Library):
 
     def unwrap(self, result: Any) -> np.ndarray:
         return result.get()
-
-    def same_place(self, result: Any, x: Any) -> bool:
-        return isinstance(result, self.xp.ndarray) and result.device == x.device
 
 
 class Jax(Library):
@@ -184,6 +182,7 @@ class JaxCompiled(Jax):
 
 class Dask(Library):
     own = staticmethod(lambda fmt: fmt.dtype.isbuiltin == 1)
+    kind = "Array"
 
     def __init__(self) -> None:
         super().__init__("dask.array")
@@ -195,9 +194,6 @@ class Dask(Library):
         found = result.compute(scheduler="synchronous")
         assert (found.shape, found.dtype) == (result.shape, result.dtype)
         return np.asarray(found)
-
-    def same_place(self, result: Any, x: Any) -> bool:
-        return isinstance(result, self.xp.Array)
 
 
 LIBRARIES: dict[str, Callable[[], Library]] = {

@@ -13,6 +13,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO, Any
 
 FLAGS = [
@@ -71,43 +72,15 @@ def wait_for(address: str, process: subprocess.Popen[Any]) -> None:
     raise RuntimeError("the server did not answer within a minute")
 
 
-TURN = "path => { history.pushState({}, '', path); dispatchEvent(new PopStateEvent('popstate')); }"
-_QUIET = """
-    const part = name => [...document.querySelectorAll(`[data-testid=${name}]`)];
-    const quiet = part('stApp')[0]?.dataset.testScriptState === 'notRunning'
-        && !document.querySelector('[data-stale=true]') && !part('stSkeleton').length
-        && part('stVegaLiteChart').every(chart => chart.querySelector('.marks, .error, [role=alert]'))
-        && part('stBidiComponentIsolated').every(one => one.closest('.st-key-page-script')
-            || one.shadowRoot?.querySelector('.place svg, .cards svg, .slides svg, .save:not(.picture *) button'));
-"""
-"""Whether a page is at rest: no run under way, nothing left of the run before, every chart and picture there."""
-AT_REST = f"() => {{ {_QUIET} return quiet; }}"
-DRAWN = f"""path => {{
-    {_QUIET}
-    return quiet && (part('stCode')[0]?.textContent.trim() ?? '').endsWith('/' + path);
-}}"""
-"""Whether a page is at rest and shows what its link says."""
-STILL = f"""asked => {{
-    {_QUIET}
-    if (window.still?.asked !== asked) window.still = {{ asked, frames: 12 }};
-    window.still.frames = quiet ? window.still.frames - 1 : 6;
-    return window.still.frames < 0;
-}}"""
-"""Whether a page has been at rest since a question was asked: for 12 frames, in which an action starts its run, or for
-6 after a run; a frame takes 1/60 s, more where the machine is busy."""
+_SCRIPTS = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
-ANSWERS = """() => JSON.stringify([
-    location.href, document.querySelector('[data-testid=stCode]')?.textContent ?? null,
-    ...[...document.querySelectorAll('[data-testid=stAlertContentError]')].map(alert => alert.innerText),
-])"""
-"""Where the answer to an action is seen: the address, the link that the page offers, and what it refuses."""
-ANSWERED = f"""before => {{
-    {_QUIET}
-    return quiet && ({ANSWERS})() !== before;
-}}"""
+def script(name: str) -> str:
+    """Return what calls a function of browser.js with one argument, or none."""
+    return f"argument => ({_SCRIPTS}).{name}(argument)"
 
 
+AT_REST = script("quiet")
 DRAWN_WHEN_OPENED = {
     "anatomy": ["Table of codes"], "compare": ["All facts of the formats", "The number in each format"],
     "describe": ["Table of values"], "rounding": ["On the number line"], "saturation": ["The tables of Cast"],
@@ -151,8 +124,8 @@ class Visit:
 
     def turn_to(self, path: str) -> None:
         """Show another link without loading the app again, as Back and Forward do, and wait until it is drawn."""
-        self.page.evaluate(TURN, path)
-        self.page.wait_for_function(DRAWN, arg=path)
+        self.page.evaluate(script("turn"), path)
+        self.page.wait_for_function(script("drawn"), arg=path)
 
     def arrive(self, title: str) -> None:
         """Wait until the page of a title is there."""
@@ -191,12 +164,11 @@ class Visit:
 
     def width_is_kept(self) -> bool:
         """Whether no part of the page is wider than the screen."""
-        widest = "Math.max(...['html', '[data-testid=stMain]'].map(name => document.querySelector(name).scrollWidth))"
-        return bool(self.page.evaluate(widest) <= self.page.viewport_size["width"])
+        return bool(self.page.evaluate(script("width")) <= self.page.viewport_size["width"])
 
     def settle(self) -> None:
         """Wait until the page has been at rest for a while."""
-        self.page.wait_for_function(STILL, arg=time.monotonic())
+        self.page.wait_for_function(script("still"), arg=time.monotonic())
 
     def open(self, label: str) -> None:
         """Open a closed disclosure by the name that it has in bold."""
@@ -212,9 +184,9 @@ class Visit:
     @contextlib.contextmanager
     def answer(self) -> Iterator[None]:
         """Wait after an action until the page has answered it and is at rest; fail where nothing comes of it."""
-        before = self.page.evaluate(ANSWERS)
+        before = self.page.evaluate(script("answers"))
         yield
-        self.page.wait_for_function(ANSWERED, arg=before)
+        self.page.wait_for_function(script("answered"), arg=before)
 
     def address_has(self, text: str) -> None:
         """Wait until the address holds a text, and the run that wrote it has ended: a run would undo what is typed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,14 +92,35 @@ def leftovers(folder: Path) -> list[str]:
     return [name for name in os.listdir(folder) if ".tmp-" in name or name.startswith(".lowprec-")]
 
 
-def convert_fails(why: str, source: Any, target: Any, /, **options: Any) -> str:
-    """Require that `convert` raises a FileError of one line, which matches, and changes no file; return the line."""
-    before = sorted(os.listdir()), everything(Path())
+def call_fails(why: str, call: Callable[..., object], /, *arguments: Any, **options: Any) -> str:
+    """Require that a call raises a FileError of one line, which matches; return the line."""
     with pytest.raises(FileError, match=why) as caught:
-        convert(source, target, **options)
-    assert (sorted(os.listdir()), everything(Path())) == before
+        call(*arguments, **options)
     assert len(str(caught.value).splitlines()) == 1
     return str(caught.value)
+
+
+def convert_fails(why: str, source: Any, target: Any, /, **options: Any) -> str:
+    """Require that `convert` fails so, and changes no file; return the line."""
+    before = sorted(os.listdir()), everything(Path())
+    line = call_fails(why, convert, source, target, **options)
+    assert (sorted(os.listdir()), everything(Path())) == before
+    return line
+
+
+def traced(call: Callable[[], Any]) -> tuple[Any, int]:
+    """Return what a call returns, and the most bytes that Python had allocated meanwhile."""
+    tracemalloc.start()
+    try:
+        return call(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def opened(path: Path | str, name: str, **options: Any) -> Array:
+    """Return one tensor of a checkpoint, as `open` reads it."""
+    with lp.checkpoints.open(path) as checkpoint:
+        return checkpoint.read(name, **options)
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def run(*arguments: str) -> str:
 
 
 def fail(*arguments: str) -> str:
-    """Return the one line of a command that fails and leaves the folder as it was."""
+    """Return the one line of a command that fails and leaves the folder, and what is in its folders, as it was."""
     before = listing()
     status, out, err = call(*arguments)
     assert (status, out) == (1, "")
@@ -61,5 +61,6 @@ def usage_error(*arguments: str) -> str:
     return err.getvalue()
 
 
-def listing() -> dict[str, tuple[int, bytes]]:
-    return {path.name: (path.lstat().st_ino, path.read_bytes() if path.is_file() else b"") for path in Path().iterdir()}
+def listing() -> dict[Path, tuple[int, bytes]]:
+    """Return what is in the folder, at any depth: which file it is, and its bytes."""
+    return {path: (path.lstat().st_ino, path.read_bytes() if path.is_file() else b"") for path in Path().rglob("*")}

@@ -6,7 +6,7 @@ import ctypes
 import itertools
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,11 @@ import pytest
 
 from lowprec import _kernels
 from lowprec.backends import cuda
-from lowprec.backends.kernels_of_plan import make_program
-from lowprec.plans.cast_plan import make_plan
+from lowprec.plans.plan import Plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Kind
-from lowprec.spec.operator_versions import cast_rules, first_opset
 from lowprec.spec.rounding_modes import Stream
-from support.cast_cases import options_for
-from support.rounded_plans import rounded_plans
+from support.plans import cast_plans, programs_of, rounded_plans
 
 FLAGS = ["-std=c++17", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
 TRAPS = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
@@ -42,12 +39,8 @@ UNTOUCHED = 0xA5
 
 def casts() -> Iterator[cuda.Conversion]:
     """Yield the kernel of every pair of numeric formats and every option, with packed ends and without."""
-    for source in NUMERIC:
-        for target in NUMERIC:
-            for options in options_for(target):
-                if options.get("opset", 28) >= first_opset(source):
-                    plan = make_plan(source, target, cast_rules(source, target, **options))
-                    yield from _with_ends(plan, make_program)
+    for plan, _ in cast_plans():
+        yield from _with_ends(plan)
 
 
 def _options(output: Any, precision: Any = None) -> QuantizeOptions:
@@ -62,22 +55,19 @@ def quantizations() -> Iterator[cuda.Conversion]:
     for code, precision in itertools.product(codes, [*floats, FORMATS["float64"]]):
         for row, zero in itertools.product(wide, (code, None)):
             output = None if zero else code
-            yield from _with_ends(quantize_plan(row, row, zero, _options(output, precision)), make_program)
+            yield from _with_ends(quantize_plan(row, row, zero, _options(output, precision)))
     for code, output in itertools.product([*codes, FORMATS["int32"]], floats):
-        yield from _with_ends(dequantize_plan(code, output, None, _options(output)), make_program)
+        yield from _with_ends(dequantize_plan(code, output, None, _options(output)))
 
 
-def _with_ends(plan: Any, compose: Callable[..., _kernels.Program]) -> Iterator[cuda.Conversion]:
-    """Yield the kernel of a plan, and those with packed ends."""
-    for unpacked in (False, True) if plan.source.bits in (2, 4, 6) else (False,):
-        for packed in (False, True) if plan.target.bits in (2, 4, 6) else (False,):
-            yield cuda.conversion(compose(plan, packed=packed, unpacked=unpacked))
+def _with_ends(plan: Plan) -> Iterator[cuda.Conversion]:
+    return map(cuda.conversion, programs_of(plan))
 
 
 def roundings() -> Iterator[cuda.Conversion]:
     """Yield the kernels of `rounded_plans`, with packed ends and without."""
     for plan in rounded_plans():
-        yield from _with_ends(plan, make_program)
+        yield from _with_ends(plan)
 
 
 class CpuBuild:

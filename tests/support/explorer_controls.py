@@ -17,51 +17,13 @@ from lowprec.explorer.shared.format_names import format_named
 from lowprec.explorer.shared.link import read
 from lowprec.spec.rounding_modes import ROUNDINGS
 
-from .browser import Visit
+from .browser import Visit, script
 from .optional import optional
+from .paths import table
 
 playwright: Any = optional("playwright.sync_api")
 
 __all__ = ["TENSORS", "Control", "agrees", "controls_of", "fields_in", "link_of", "operate", "untried", "wrong_in"]
-
-_READ = """() => {
-    const find = (place, query) => [...place.querySelectorAll(query)];
-    const text = element => (element?.innerText || element?.textContent)?.trim() ?? null; // closed: no innerText
-    const parts = {
-        stButtonGroup: group => {
-            const all = find(group, '[role=radio]');
-            return { shown: text(all.find(one => one.ariaChecked === 'true')), options: all.map(text) };
-        },
-        stRadio: group => {
-            const all = find(group, 'input');
-            return { shown: all.find(one => one.checked)?.value ?? null, options: all.map(one => one.value) };
-        },
-        stSelectbox: box => ({ shown: box.querySelector('input').value }),
-        stMultiSelect: box => ({ shown: find(box, '[data-tag]').map(tag => tag.ariaLabel) }),
-        stSlider: slider => ({ shown: slider.querySelector('input').value }),
-        stNumberInput: box => ({ shown: box.querySelector('input').value }),
-        stTextInput: box => ({ shown: box.querySelector('input').value }),
-        stTextArea: box => ({ shown: box.querySelector('textarea').value }),
-        stCheckbox: box => ({ shown: box.querySelector('input').checked }),
-        stButton: box => ({ shown: null, isOff: box.querySelector('button').disabled }),
-    };
-    const kinds = Object.keys(parts), found = [];
-    const places = ['stMain', 'stPopoverBody'].map(name =>
-        `[data-testid=${name}] [data-testid=stElementContainer][class*=st-key-]`);
-    for (const place of find(document, places.join())) {
-        const part = place.querySelector(kinds.map(kind => `[data-testid=${kind}]`).join());
-        if (!part) continue;
-        const key = [...place.classList].find(name => name.startsWith('st-key-')).slice('st-key-'.length);
-        found.push({ key, kind: part.dataset.testid, options: [], isOff: false, ...parts[part.dataset.testid](part) });
-    }
-    return found;
-}"""
-_LINK = """() => [...document.querySelectorAll('[data-testid=stCode]')].map(code => code.textContent.trim())
-    .find(text => /^https?:\\S+$/.test(text)) ?? null"""
-
-
-_LISTED = "box => document.getElementById(box.getAttribute('aria-controls'))?.querySelector('[role=option]')"
-"""Whether the list of a box is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +44,13 @@ class Control:
 
 def controls_of(visit: Visit) -> list[Control]:
     """Return the controls that a page shows, from top to bottom; those of a popover if it is open."""
-    found = visit.page.evaluate(_READ)
+    found = visit.page.evaluate(script("controls"))
     return [Control(one["key"], one["kind"], one["shown"], tuple(one["options"]), one["isOff"]) for one in found]
 
 
 def link_of(visit: Visit) -> dict[str, str] | None:
     """Return the fields in the link that a page offers; None where it offers none."""
-    link = visit.page.evaluate(_LINK)
+    link = visit.page.evaluate(script("link"))
     return None if link is None else fields_in(link)
 
 
@@ -165,36 +127,16 @@ def _choose(visit: Visit, box: Any, but: Any) -> None:
         if box.get_attribute("aria-expanded") != "true":
             box.click()
         with contextlib.suppress(playwright.TimeoutError):
-            visit.page.wait_for_function(_LISTED, arg=box.element_handle(), timeout=1000)
+            visit.page.wait_for_function(script("listed"), arg=box.element_handle(), timeout=1000)
             place = next(place for place, text in enumerate(options.all_inner_texts()) if text.split() not in others)
             options.nth(place).click(timeout=1000)
             return
     raise AssertionError("the list does not stay open")
 
 
-STARTED = ("float4_e2m1fn", "float6_e2m3fn", "float8_e4m3fn", "float8_e5m2")
-CAST = {"onnx": "ONNX (Cast)"}
-BETWEEN = {name: name.replace("_", " ") for name in ROUNDINGS} | {"same": "the last cast's", "onnx": "by ONNX's Cast"}
-LABELS = {
-    "start-fmt": {name: name.partition("_")[2].removesuffix("fn") for name in STARTED},
-    "rounding-rounding": CAST,
-    "compare-rounding": CAST,
-    "conversion-rounding": CAST,
-    "conversion-via_rounding": BETWEEN,
-    "conversion-then_rounding": BETWEEN,
-    "arithmetic-show": {"sum": "Sum", "operation": "One operation"},
-    "arithmetic-terms": {"ones": "n ones", "value": "n times a value"},
-    "arithmetic-factor": {"none": "none: a sum", "value": "a value"},
-    "arithmetic-product": {"exact": "not at all", "terms": "to the format of the terms"},
-    "arithmetic-op": {
-        "add": "add: a + b", "subtract": "subtract: a − b", "fused_multiply_add": "fused multiply add: a × b + c",
-    },
-    "quantize-origin": {"folder": "checkpoint"},
-    "quantize-drawn": {"values": "picture", "errors": "error"},
-    "quantize-scheme": {"linear": "ONNX QuantizeLinear", "mx": "OCP MX", "nvfp4": "NVFP4"},
-    "quantize-axis": {"-1": "-1 (the last)"},
-    "quantize-sweep_formats": {"mxfp4": "MXFP4", "nvfp4": "NVFP4"},
-}  # fmt: skip
+LABELS: dict[str, dict[str, str]] = table(__file__)
+LABELS |= {f"conversion-{name}_rounding": {mode: mode.replace("_", " ") for mode in ROUNDINGS} | LABELS["conversion"]
+           for name in ("via", "then")}  # fmt: skip
 """What stands for a value in a control, where that is not the text of a link."""
 
 TENSORS = {"first": (2, 32), "second": (4, 64)}

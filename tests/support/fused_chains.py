@@ -13,17 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowprec import _kernels
-from lowprec.backends.kernels_of_plan import make_program
-from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.plan import Plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Kind, NaNRule
-from lowprec.spec.operator_versions import cast_rules, first_opset
-from support.cast_cases import options_for
 from support.compare import assert_same
 from support.custom_formats import CUSTOM_FORMATS, float_format
 from support.paths import ROOT
-from support.rounded_plans import rounded_plans
+from support.plans import cast_plans, programs_of, rounded_plans
 
 TIERS = {name: importlib.import_module(f"lowprec._native.tier_{name}") for name in _kernels.available_isas()}
 FUSED = sorted({name for tier in TIERS.values() for name in tier.FUSED_LOOPS})
@@ -64,14 +60,6 @@ def chain_of(program: _kernels.Program) -> _kernels.Program:
     return chain
 
 
-def _casts() -> Iterator[tuple[Plan, dict[str, Any]]]:
-    rows = [*NUMERIC, *DESCRIBED]
-    for source, target in itertools.product(rows, rows):
-        for options in options_for(target):
-            if options.get("opset", 28) >= max(first_opset(source), first_opset(target)):
-                yield make_plan(source, target, cast_rules(source, target, **options)), options
-
-
 def _quantizations() -> Iterator[tuple[Plan, dict[str, Any]]]:
     floats = [FORMATS[name] for name in ("float16", "bfloat16", "float32")]
     codes = [row for row in NUMERIC if row.bits <= 16 and row not in floats and row.has_zero and row.kind != Kind.BOOL]
@@ -90,11 +78,9 @@ def conversions() -> dict[str, list[Conversion]]:
     """Return the different programs of each chain, by the names of its loops joined by dots."""
     found: dict[str, dict[_kernels.Program, Conversion]] = {}
     rounded = ((plan, {"rounding": plan.rounding}) for plan in rounded_plans() if not plan.stochastic)
-    for plan, options in itertools.chain(_casts(), _quantizations(), rounded):
-        for unpacked in (False, True) if plan.source.bits in (2, 4, 6) else (False,):
-            for packed in (False, True) if plan.target.bits in (2, 4, 6) else (False,):
-                program = make_program(plan, packed=packed, unpacked=unpacked)
-                found.setdefault(".".join(program.names), {}).setdefault(program, Conversion(plan, options, program))
+    for plan, options in itertools.chain(cast_plans([*NUMERIC, *DESCRIBED]), _quantizations(), rounded):
+        for program in programs_of(plan):
+            found.setdefault(".".join(program.names), {}).setdefault(program, Conversion(plan, options, program))
     return {name: list(programs.values()) for name, programs in found.items()}
 
 

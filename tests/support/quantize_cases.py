@@ -14,36 +14,13 @@ from lowprec.conformance import cast_inputs
 from lowprec.reference.exact_quantize import precision_of
 from lowprec.reference.whole_arrays import array_values, broadcast, dequantized, quantized
 from lowprec.spec.formats import Format, as_format
+from support.paths import table
 
 VERSIONS = (10, 13, 19, 21, 23, 24, 25, 28)
 FLOAT32 = as_format("float32")
 PRECISIONS = [as_format(name) for name in ("float16", "bfloat16", "float32", "float64")]
 
-# Typed from the pages of QuantizeLinear and DequantizeLinear in ONNX's document of operators.
-_FLOAT8 = "float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz"
-_SOURCES = "float float16 bfloat16 int32"
-_CODES_21 = f"int8 uint8 int16 uint16 {_FLOAT8} uint4 int4"
-_SCALED_21 = f"int8 uint8 int16 uint16 int32 {_FLOAT8} uint4 int4"
-_FLOATS = "float float16 bfloat16"
-
-_QUANTIZE = {
-    10: ("float int32", "float", "int8 uint8"), 13: ("float int32", "float", "int8 uint8"),
-    19: (_SOURCES, None, f"int8 uint8 {_FLOAT8}"), 21: (_SOURCES, None, _CODES_21),
-    23: (_SOURCES, _SOURCES, f"{_CODES_21} float4e2m1"),
-    24: (_SOURCES, f"{_SOURCES} float8e8m0", f"{_CODES_21} float4e2m1"),
-    25: (_SOURCES, f"{_SOURCES} float8e8m0", f"{_CODES_21} float4e2m1 uint2 int2"),
-    28: (_SOURCES, f"{_SOURCES} float8e8m0", f"{_CODES_21} float4e2m1 uint2 int2 float6e2m3 float6e3m2"),
-}  # fmt: skip
-"""Of each version: types of `x`, of the scale (None: that of `x`), and of the result."""
-
-_DEQUANTIZE = {
-    10: ("int8 uint8 int32", "float"), 13: ("int8 uint8 int32", "float"), 19: (f"int8 uint8 int32 {_FLOAT8}", _FLOATS),
-    21: (_SCALED_21, _FLOATS), 23: (f"{_SCALED_21} float4e2m1", _FLOATS),
-    24: (f"{_SCALED_21} float4e2m1", f"{_FLOATS} float8e8m0"),
-    25: (f"{_SCALED_21} float4e2m1 uint2 int2", f"{_FLOATS} float8e8m0"),
-    28: (f"{_SCALED_21} float4e2m1 uint2 int2 float6e2m3 float6e3m2", f"{_FLOATS} float8e8m0"),
-}  # fmt: skip
-"""Of each version: types of `x` and of the scale."""
+_TABLE = table(__file__)
 
 
 class Types(NamedTuple):
@@ -55,16 +32,15 @@ class Types(NamedTuple):
 
 
 def _formats(names: str) -> list[Format]:
-    return [as_format(name.upper()) for name in names.split()]
+    words = " ".join(_TABLE["groups"].get(name, name) for name in names.split())
+    return [as_format(name.upper()) for name in words.split()]
 
 
 def type_table(operator: str, version: int) -> list[Types]:
     """Return every combination of types that ONNX's own schema of that version allows."""
-    if operator == "DequantizeLinear":
-        return [Types(a, b, b) for a, b in itertools.product(*map(_formats, _DEQUANTIZE[version]))]
-    x, scale, y = _QUANTIZE[version]
-    pairs = [(a, a) for a in _formats(x)] if scale is None else itertools.product(_formats(x), _formats(scale))
-    return [Types(a, b, c) for a, b in pairs for c in _formats(y)]
+    x, scale, *y = map(_formats, _TABLE[operator][str(version)])
+    pairs = list(itertools.product(x, scale) if scale else zip(x, x, strict=True))
+    return [Types(a, b, c) for a, b in pairs for c in y[0]] if y else [Types(a, b, b) for a, b in pairs]
 
 
 def generator(*salt: object) -> np.random.Generator:

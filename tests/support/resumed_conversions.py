@@ -28,10 +28,8 @@ def three_shards(folder: Path) -> Path:
     places: dict[str, str] = {}
     for number, shard in enumerate(SHARDS):
         names = [f"model.layers.{number}.mlp.{name}_proj.weight" for name in ("gate", "up", "down")]
-        names += [
-            f"model.layers.7.self_attn.{'qok'[number]}_proj.weight",
-            f"model.layers.{number}.input_layernorm.weight",
-        ]
+        names.append(f"model.layers.7.self_attn.{'qok'[number]}_proj.weight")
+        names.append(f"model.layers.{number}.input_layernorm.weight")
         tensors = {}
         for at, name in enumerate(names):
             shape = (64,) if "norm" in name else (32, 64)

@@ -1,4 +1,4 @@
-"""safetensors files of arrays in any type, codes, scales, FP4 values, packed words: all without lowprec."""
+"""safetensors files of arrays in any type, codes, scales, FP4 values, packed words; what a conversion writes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from lowprec.checkpoints import convert
 from support.checkpoint_files import parse, raw_file
 from support.safetensors_writer import NAMES
 
@@ -44,6 +45,12 @@ def read_tensors(path: Path) -> dict[str, Array]:
         name: np.frombuffer(content[slice(*one["data_offsets"])], DTYPES[one["dtype"]]).reshape(one["shape"])
         for name, one in header.items()
     }
+
+
+def converted(source: Path | str, target: str, **options: Any) -> dict[str, Array]:
+    """Convert a checkpoint, and return the tensors of the target."""
+    convert(source, target, **options)
+    return read_tensors(Path(target))
 
 
 def write_model(folder: Path, shards: Mapping[str, Tensors], config: Mapping[str, Any] | str) -> Path:
@@ -108,6 +115,12 @@ def rounded(x: Array, to: str) -> bytes:
 
 W = "model.layers.0.mlp.up_proj.weight"
 FP8_BLOCKS = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
+
+
+def compressed(num_bits: int = 4, **weights: Any) -> dict[str, Any]:
+    """Return what config.json says of weights of compressed-tensors, in one group."""
+    groups = {"group_0": {"targets": ["Linear"], "weights": {"num_bits": num_bits, **weights}}}
+    return {"quant_method": "compressed-tensors", "config_groups": groups, "ignore": ["lm_head"]}
 
 
 def block_model() -> tuple[Path, Array]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.bits import packed_bytes
 from support.cuda_on_cpu import CpuBuild, roundings
-from support.rounded_plans import rounded_plans
+from support.plans import rounded_plans
 
 from lowprec.backends.kernels_of_plan import make_program
 from lowprec.conformance import cast_inputs

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import convert_fails, everything, leftovers, save, stored_bytes, values
+from support.checkpoint_files import call_fails, convert_fails, everything, leftovers, save, stored_bytes, values
 from support.command_line import call, fail, run
-from support.sharded_checkpoint import INDEX, SHARD, SHARDS, checkpoint
-from support.typed_tensors import BF16, F8, read_tensors, write_model, write_tensors
+from support.containers import INDEX, SHARD, SHARDS, checkpoint
+from support.typed_tensors import BF16, F8, converted, read_tensors, write_model, write_tensors
 
 import lowprec as lp
 from lowprec.checkpoints import check, convert, inspect
@@ -123,8 +124,7 @@ def test_broken_checkpoints(name: str) -> None:
     build, why = BROKEN[name]
     build(source)
     convert_fails(why, source, "out", to="float16")
-    with pytest.raises(FileError, match=why):
-        inspect(source)
+    call_fails(why, inspect, source)
 
 
 def test_names_of_scales_that_are_taken() -> None:
@@ -136,12 +136,8 @@ def test_names_of_scales_that_are_taken() -> None:
     source = checkpoint(Path("in"))
     shutil.copy(source / SHARD, source / "x")
     save(source / SHARD, {"a_scale": values((4,)), "b": values((3,))})
-    _index(
-        source,
-        lambda x: x.update(
-            weight_map={"a": next(iter(SHARDS)), "norm": next(iter(SHARDS)), "b": SHARD, "a_scale": SHARD}
-        ),
-    )
+    places = dict.fromkeys(("a", "norm"), next(iter(SHARDS))) | dict.fromkeys(("b", "a_scale"), SHARD)
+    _index(source, lambda x: x.update(weight_map=places))
     convert_fails("'a_scale'", source, "out", to="int8", scale="tensor")
 
 
@@ -165,31 +161,25 @@ def commands(path: str, *options: str) -> list[list[str]]:
     ]
 
 
+ARE_MISSING = f"{FIRST} and {THIRD} are missing"
+NAMED = f"m/{INDEX}: places '{P.format(0)}' in '{FIRST}', which is missing; {ARE_MISSING} (--part takes the shards"
+
+
 @pytest.mark.parametrize(
-    ("left_out", "text"),
-    [((SECOND,), f"{SECOND} is missing"), ((FIRST, THIRD), f"{FIRST} and {THIRD} are missing")],
+    ("left_out", "index", "text"),
+    [((SECOND,), False, f"m: {SECOND} is missing; --part takes the shards that are there"),
+     ((FIRST, THIRD), False, f"m: {ARE_MISSING}; --part takes the shards that are there"),
+     ((FIRST, THIRD), True, f"{NAMED} that are there)")],
+    ids=["one", "two", "in the index"],
 )  # fmt: skip
-def test_a_folder_without_an_index_parts(left_out: tuple[str, ...], text: str) -> None:
-    model(*left_out, index=False)
-    said = f"m: {text}; --part takes the shards that are there"
+def test_missing_shards_are_named(left_out: tuple[str, ...], index: bool, text: str) -> None:
+    model(*left_out, index=index)
     for command in commands("m")[:2]:
-        assert fail(*command) == said
-    with pytest.raises(FileError, match=text):
-        lp.checkpoints.open("m")
-    assert [str(one) for one in check("m")] == [f"error: {said.replace('--part', '`part`')}"]
+        assert fail(*command) == text
+    call_fails(re.escape(text.partition(" --part")[0].partition(" (--part")[0]), lp.checkpoints.open, "m")
+    assert [str(one) for one in check("m")] == [f"error: {text.replace('--part', '`part`')}"]
     status, out, _ = call("check", "m")
-    assert (status, out.splitlines()[0]) == (1, f"error: {said}")
-
-
-def test_an_index_that_names_missing_shards() -> None:
-    model(FIRST, THIRD)
-    said = (
-        f"m/{INDEX}: places '{P.format(0)}' in '{FIRST}', which is missing; {FIRST} and {THIRD} are missing "
-        "(--part takes the shards that are there)"
-    )
-    for command in commands("m")[:2]:
-        assert fail(*command) == said
-    assert [str(one) for one in check("m")] == [f"error: {said.replace('--part', '`part`')}"]
+    assert (status, out.splitlines()[0]) == (1, f"error: {text}")
 
 
 def test_a_shard_that_is_given_alone() -> None:
@@ -202,8 +192,7 @@ def test_a_shard_that_is_given_alone() -> None:
     for command in commands(path):
         said = f"{path}: is part 2 of 3 of a model, and {THIRD} is missing; {rest}"
         assert fail(*command) == said
-    with pytest.raises(FileError, match=f"is part 2 of 3 of a model, and {THIRD} is missing"):
-        lp.checkpoints.open(path)
+    call_fails(f"is part 2 of 3 of a model, and {THIRD} is missing", lp.checkpoints.open, path)
 
 
 def test_a_shard_is_taken_alone() -> None:
@@ -230,8 +219,7 @@ def test_some_shards_are_taken(resume: bool) -> None:
     )
     assert sorted(path.name for path in Path("out").iterdir()) == ["config.json", FIRST, THIRD]
     assert sorted(read_tensors(Path("out"))) == [P.format(0), P.format(2)]
-    with pytest.raises(FileError, match=f"out: {SECOND} is missing; `part` takes"):
-        inspect("out")
+    call_fails(f"out: {SECOND} is missing; `part` takes", inspect, "out")
     assert run("inspect", "m", "--part").splitlines()[0].endswith("2 layers, 2 of 3 shards: 32 KiB")
     notes = [str(one) for one in check("m", part=True)]
     assert notes[-1] == "note: 2 of 3 shards of a model: the others are not checked"
@@ -277,8 +265,7 @@ def test_codes_whose_scales_are_in_another_part(options: dict[str, Any]) -> None
         assert checkpoint.read(P.format(0), raw=True).dtype == F8
     if "to" in options:
         convert(shard, "raw.safetensors", part=True, raw=True, **options)
-    convert(shard, "kept.safetensors", part=True, to="bfloat16", exclude=P.format(0))
-    assert read_tensors(Path("kept.safetensors"))[P.format(0)].dtype == F8
+    assert converted(shard, "kept.safetensors", part=True, to="bfloat16", exclude=P.format(0))[P.format(0)].dtype == F8
 
 
 def test_another_layout_needs_the_scales_too() -> None:

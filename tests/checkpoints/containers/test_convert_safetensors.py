@@ -13,6 +13,7 @@ from support import safetensors_writer
 from support.bits import bits_of
 from support.checkpoint_files import FLOATS, TENSORS, bytes_in, convert_fails, parse, save, stored_bytes, values
 from support.optional import optional
+from support.paths import table
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect
@@ -28,16 +29,7 @@ save_theirs: Any = optional("safetensors.numpy:save_file")
 save_torch: Any = optional("safetensors.torch:save_file")
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
-TYPES = {
-    "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "float8_e4m3fn": "F8_E4M3",
-    "float8_e4m3fnuz": "F8_E4M3FNUZ", "float8_e5m2": "F8_E5M2", "float8_e5m2fnuz": "F8_E5M2FNUZ",
-    "float8_e4m3": None, "float8_e3m4": None,
-    "float8_e4m3b11fnuz": None, "float8_e8m0fnu": "F8_E8M0",
-    "float6_e2m3fn": "F6_E2M3", "float6_e3m2fn": "F6_E3M2", "float4_e2m1fn": "F4",
-    "int2": None, "uint2": None, "int4": None, "uint4": None, "int8": "I8", "uint8": "U8", "int16": "I16",
-    "uint16": "U16", "int32": "I32", "uint32": "U32", "int64": "I64", "uint64": "U64", "bool": "BOOL",
-    "complex64": "C64", "complex128": None, "string": None,
-}  # fmt: skip
+TYPES: dict[str, str | None] = {name: kind or None for name, kind in table(__file__)["types"].items()}
 
 
 def test_type_names() -> None:

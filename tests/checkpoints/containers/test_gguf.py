@@ -16,7 +16,7 @@ pytest.importorskip("gguf")
 import gguf
 import numpy as np
 from gguf import quants
-from support.checkpoint_files import convert_fails, leftovers
+from support.checkpoint_files import call_fails, convert_fails, leftovers, opened
 from support.command_line import call, fail, run
 from support.gguf_files import Type, entry, number, raw_file, read, text, write
 
@@ -84,8 +84,7 @@ def test_a_later_file_names_the_first_one() -> None:
     for command in (["convert", SECOND, "y.gguf", "--recipe", "q4_0"], ["inspect", SECOND], ["check", SECOND]):
         assert fail(*command) == f"{SECOND}: {text.format('')}"
     Path(FIRST).unlink()
-    with pytest.raises(FileError, match=r"give its first part, x-00001-of-00003.gguf \(missing\), which stands"):
-        lp.checkpoints.open(SECOND)
+    call_fails(r"give its first part, x-00001-of-00003.gguf \(missing\), which stands", lp.checkpoints.open, SECOND)
 
 
 def test_missing_files_are_named() -> None:
@@ -96,21 +95,17 @@ def test_missing_files_are_named() -> None:
             f"{FIRST}: is part 1 of 3 of a split model, and {THIRD} is missing in its folder; --part takes it alone"
         )
     Path(SECOND).unlink()
-    with pytest.raises(FileError, match=f"and {SECOND} and {THIRD} are missing in its folder"):
-        lp.checkpoints.open(first)
+    call_fails(f"and {SECOND} and {THIRD} are missing in its folder", lp.checkpoints.open, first)
     many = raw_file(Path("y-00001-of-60000.gguf"), [number("split.count", 60000), number("split.no", 0)], [], 0)
-    with pytest.raises(FileError, match=r"y-00004-of-60000.gguf and 59996 more are missing in"):
-        inspect(many)
+    call_fails(r"y-00004-of-60000.gguf and 59996 more are missing in", inspect, many)
 
 
 def test_a_file_that_is_named_otherwise() -> None:
     os.rename(split(), "model.gguf")
-    with pytest.raises(FileError, match="says that it is part 1 of 3 of a split model, and is not named NAME-00001-of"):
-        inspect("model.gguf")
+    call_fails("says that it is part 1 of 3 of a split model, and is not named NAME-00001-of", inspect, "model.gguf")
     assert len(inspect("model.gguf", part=True)) == 3
     os.rename("model.gguf", "x-00001-of-00002.gguf")
-    with pytest.raises(FileError, match=r"is not named NAME-00001-of-00003.gguf"):
-        inspect("x-00001-of-00002.gguf")
+    call_fails(r"is not named NAME-00001-of-00003.gguf", inspect, "x-00001-of-00002.gguf")
 
 
 def test_a_part_is_taken_alone() -> None:
@@ -159,8 +154,7 @@ def test_factors_in_another_file_are_applied() -> None:
     blocks = RANDOM.randint(0, 127, (2, 36)).astype(np.uint8)
     tensors = {"a.weight": (Type.NVFP4, blocks), "a.scale": np.full(1, 0.25, np.float32)}
     write(Path("x.gguf"), tensors, split={"split_max_tensors": 1})
-    with lp.checkpoints.open("x-00001-of-00002.gguf") as checkpoint:
-        values = checkpoint.read("a.weight", to="float32")
+    values = opened("x-00001-of-00002.gguf", "a.weight", to="float32")
     assert np.array_equal(values, quants.dequantize(blocks, Type.NVFP4) * np.float32(0.25))
 
 
@@ -173,24 +167,17 @@ def part(n: int, count: int = 2, tensors: int | None = None, named: str = "w") -
 def test_files_that_do_not_belong_together() -> None:
     first = part(0)
     shutil.copy(first, "x-00002-of-00002.gguf")
-    why = r"x-00002-of-00002.gguf: must be part 2 of 2, as its name says; its keys differ"
-    with pytest.raises(FileError, match=why):
-        inspect(first)
+    call_fails(r"x-00002-of-00002.gguf: must be part 2 of 2, as its name says; its keys differ", inspect, first)
     os.rename(part(1, 3), "x-00002-of-00002.gguf")
-    with pytest.raises(FileError, match="must be part 2 of 2, as its name says; its keys differ"):
-        inspect(first)
+    call_fails("must be part 2 of 2, as its name says; its keys differ", inspect, first)
     part(0, tensors=5)
     part(1)
-    with pytest.raises(FileError, match=r"its split.tensors.count is 5; its 2 parts have 2"):
-        inspect(first)
+    call_fails(r"its split.tensors.count is 5; its 2 parts have 2", inspect, first)
     keys = [number("split.count", 2), number("split.no", 1)]
     raw_file(Path("x-00002-of-00002.gguf"), keys, [entry("w0.weight", (32, 2))], 256)
-    why = r"x-00002-of-00002.gguf: has tensor 'w0.weight', which an earlier part has too"
-    with pytest.raises(FileError, match=why):
-        inspect(first)
+    call_fails(r"x-00002-of-00002.gguf: has tensor 'w0.weight', which an earlier part has too", inspect, first)
     Path("x-00002-of-00002.gguf").write_bytes(b"version https://git-lfs")
-    with pytest.raises(FileError, match=r"x-00002-of-00002.gguf: must be a readable .gguf file; it does not start"):
-        inspect(first)
+    call_fails(r"x-00002-of-00002.gguf: must be a readable .gguf file; it does not start", inspect, first)
 
 
 @pytest.mark.slow
@@ -204,8 +191,7 @@ def test_all_headers_count_for_the_memory() -> None:
     text_ = (
         r"x-00002-.*; its header, with those of the parts before it, has \d+ bytes: `max_memory` must be at least 161M"
     )
-    with pytest.raises(FileError, match=text_):
-        inspect(FIRST, max_memory="128M")
+    call_fails(text_, inspect, FIRST, max_memory="128M")
     assert len(inspect(FIRST, max_memory="256M")) == 3
 
 
@@ -216,8 +202,7 @@ def test_all_tensors_count_for_the_memory() -> None:
         keys = [number("split.count", 2), number("split.no", n)]
         raw_file(Path(f"x-0000{n + 1}-of-00002.gguf"), keys, [entry(f"{n}.{i}", (0,)) for i in range(21000)], 0)
     assert len(inspect("x-00001-of-00002.gguf", part=True, max_memory="128M")) == 21000
-    with pytest.raises(FileError, match=r"x-00002-.*; it holds more than 40960 tensors"):
-        inspect("x-00001-of-00002.gguf", max_memory="128M")
+    call_fails(r"x-00002-.*; it holds more than 40960 tensors", inspect, "x-00001-of-00002.gguf", max_memory="128M")
 
 
 def test_links_lead_where_they_may() -> None:
@@ -227,9 +212,7 @@ def test_links_lead_where_they_may() -> None:
     Path("in", FIRST).write_bytes(Path(FIRST).read_bytes())
     for name in (SECOND, THIRD):
         Path("in", name).symlink_to(Path("..", name))
-    why = r"in/x-00002-of-00003.gguf: is a link to .*, outside of the folder; say `follow"
-    with pytest.raises(FileError, match=why):
-        inspect(f"in/{FIRST}")
+    call_fails(r"in/x-00002-of-00003.gguf: is a link to .*, outside of the folder; say `follow", inspect, f"in/{FIRST}")
     assert len(inspect(f"in/{FIRST}", follow_links=True)) == 8
     snapshot = Path("models--a--b/snapshots/0123")
     (snapshot.parents[1] / "blobs").mkdir(parents=True)
@@ -361,8 +344,7 @@ def test_an_unknown_type_is_not_converted() -> None:
         )
     with lp.checkpoints.open("x.gguf") as checkpoint:
         assert checkpoint["n.weight"].shape == (2, 32)
-        with pytest.raises(FileError, match=r"'a.weight': holds no numbers that can be read \(unknown type 42\)"):
-            checkpoint.read("a.weight")
+        call_fails(r"'a.weight': holds no numbers that can be read \(unknown type 42\)", checkpoint.read, "a.weight")
 
 
 def test_an_unknown_type_is_an_error_of_check() -> None:

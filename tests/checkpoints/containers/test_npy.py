@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import Array, raising
+from support.checkpoint_files import Array, call_fails, raising, traced
 from support.paths import table
 
 import lowprec as lp
@@ -91,9 +90,7 @@ def test_reads_what_numpy_makes_of_ml_dtypes(fmt: Format, order: Any) -> None:
         assert found is fmt
         assert np.array_equal(array.view(fmt.code_dtype), codes_of(fmt))
     else:
-        why = r"x\.npy: its header does not name the format of its uint8 codes; .*`source`"
-        with pytest.raises(FileError, match=why):
-            read("x.npy")
+        call_fails(r"x\.npy: its header does not name the format of its uint8 codes; .*`source`", read, "x.npy")
 
 
 GOOD = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}\n"
@@ -188,18 +185,15 @@ def test_a_failed_write_leaves_the_old_file(fmt: Format, monkeypatch: pytest.Mon
     path = Path("x.npy" if fmt is UINT8 else "x.npz")
     path.write_bytes(b"old")
     monkeypatch.setattr(os, "replace", raising(OSError(28, "No space left on device")))
-    with pytest.raises(FileError, match="No space left on device"):
-        write(path, codes_of(fmt), fmt, overwrite=True)
+    call_fails("No space left on device", write, path, codes_of(fmt), fmt, overwrite=True)
     assert (os.listdir(), path.read_bytes()) == ([path.name], b"old")
 
 
 def test_archives_of_one_array() -> None:
     np.savez("two.npz", a=F32, b=F32)
-    with pytest.raises(FileError, match=r"two\.npz: must hold one array; it holds more"):
-        read("two.npz")
+    call_fails(r"two\.npz: must hold one array; it holds more", read, "two.npz")
     np.savez("text.npz", a=np.array(["x"]))
-    with pytest.raises(FileError, match=r"text\.npz: its array 'a' cannot be read; its elements must be bools"):
-        read("text.npz")
+    call_fails(r"text\.npz: its array 'a' cannot be read; its elements must be bools", read, "text.npz")
 
 
 def test_a_sidecar_written_by_hand_is_believed() -> None:
@@ -224,8 +218,7 @@ def test_a_sidecar_of_other_data_is_not() -> None:
     with pytest.warns(FutureWarning, match="read, but no longer written"):
         assert read(path)[1] is INT4
     np.save(path, codes_of(INT4)[::-1])
-    with pytest.raises(FileError, match=r"x\.npy\.json: was written for other data than x\.npy holds"):
-        read(path)
+    call_fails(r"x\.npy\.json: was written for other data than x\.npy holds", read, path)
     assert read(path, UINT8)[1] is UINT8
 
 
@@ -255,8 +248,7 @@ def test_sidecars_and_sources_that_do_not_fit(lie: str) -> None:
         pytest.warns(FutureWarning, match="read, but no longer written"),
     ):
         read(path)
-    with pytest.raises(FileError, match=rf"x\.npy` must hold codes of `source` {lie} in .*; got dtype"):
-        read(path, lp.formats[lie])
+    call_fails(rf"x\.npy` must hold codes of `source` {lie} in .*; got dtype", read, path, lp.formats[lie])
 
 
 def test_members() -> None:
@@ -293,12 +285,9 @@ def test_a_member_is_not_unpacked_further_than_its_header_asks() -> None:
     bomb = Path("bomb.npz")
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x.npy", raw(Path("r.npy"), GOOD, bytes(1 << 24)).read_bytes())
-    tracemalloc.start()
-    try:
-        assert "asks for 8 bytes of elements, it has 16777216" in str(list(members(bomb)))
-        assert tracemalloc.get_traced_memory()[1] < 1 << 20
-    finally:
-        tracemalloc.stop()
+    found, peak = traced(lambda: list(members(bomb)))
+    assert "asks for 8 bytes of elements, it has 16777216" in str(found)
+    assert peak < 1 << 20
 
 
 @pytest.mark.parametrize("build", [lambda p: None, lambda p: p.mkdir(), os.mkfifo, lambda p: p.write_bytes(b"PK")])
@@ -313,8 +302,7 @@ def test_a_sidecar_is_found_before_anything_is_cast() -> None:
     np.save(source, F32)
     check_array_target(source, target, UINT8, overwrite=False)
     sidecar(target).write_text('{"mine": 1}')
-    with pytest.raises(FileError, match=r"out\.npy\.json: .* move it away"):
-        check_array_target(source, target, UINT8, overwrite=True)
+    call_fails(r"out\.npy\.json: .* move it away", check_array_target, source, target, UINT8, overwrite=True)
 
 
 def test_the_old_module_warns() -> None:

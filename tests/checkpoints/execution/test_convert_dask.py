@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from support.checkpoint_files import convert_fails, everything, save, values
 from support.command_line import run
+from support.containers import checkpoint
 from support.golden import GOLDEN
 from support.resumed_conversions import fail, three_shards
-from support.sharded_checkpoint import checkpoint
 from support.tiny_models import experts, experts_config, write_folder
 
 from lowprec.checkpoints import convert

@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import at_call, convert_fails, everything, leftovers, raising, save, values
+from support.checkpoint_files import at_call, call_fails, convert_fails, everything, leftovers, raising, save, values
 from support.command_line import LIMITED, call
-from support.containers import SOURCES, X
-from support.sharded_checkpoint import checkpoint
+from support.containers import SOURCES, X, checkpoint
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.npz_archive import _Records
@@ -140,8 +139,7 @@ def test_verify_finds_a_changed_byte(resume: bool, monkeypatch: pytest.MonkeyPat
 def test_a_source_that_shrinks_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     source = save(Path("x.safetensors"), X)
     monkeypatch.setattr("lowprec.checkpoints.conversion.check_space", lambda *_: os.truncate(source, 200))
-    with pytest.raises(FileError, match=r"x\.safetensors: cannot be read; it ended early"):
-        convert(source, "y.safetensors", to="float64")
+    call_fails(r"x\.safetensors: cannot be read; it ended early", convert, source, "y.safetensors", to="float64")
 
 
 class Narrow(io.BytesIO):

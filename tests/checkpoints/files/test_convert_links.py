@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import convert_fails, everything, leftovers, save, stored_bytes, values
+from support.checkpoint_files import call_fails, convert_fails, everything, leftovers, save, stored_bytes, values
 from support.command_line import call, run
-from support.containers import write_onnx
+from support.containers import INDEX, SHARD, SHARDS, checkpoint, write_onnx
 from support.optional import optional
-from support.sharded_checkpoint import INDEX, SHARD, SHARDS, checkpoint
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect
@@ -63,8 +62,7 @@ def test_what_inspect_reads(name: str, source: Path, tmp_path: Path) -> None:
     shutil.move(source / name, tmp_path / "moved")
     (source / name).symlink_to("../moved")
     refused(source, name, OUTSIDE)
-    with pytest.raises(FileError, match=OUTSIDE):
-        inspect(source)
+    call_fails(OUTSIDE, inspect, source)
     assert [one.name for one in inspect(source, follow_links=True)] == names
     assert run("inspect", str(source), "--follow-links").count("\n") == len(names) + 3
 
@@ -201,15 +199,13 @@ def test_models_in_a_cache(tmp_path: Path) -> None:
     shutil.move(blobs / "1", tmp_path / "far")
     (snapshot / "w.bin").unlink()
     (snapshot / "w.bin").symlink_to(tmp_path / "far")
-    with pytest.raises(FileError, match="outside the model's folder"):
-        inspect(snapshot / "x.onnx")
+    call_fails("outside the model's folder", inspect, snapshot / "x.onnx")
     assert [one.name for one in inspect(snapshot / "x.onnx", follow_links=True)] == ["w"]
     made = onnx.load(snapshot / "x.onnx", load_external_data=False)
     for away in ("../../../far", "a/../../../../far", str(tmp_path / "far")):  # a location that leads out is no link
         made.graph.initializer[0].external_data[0].value = away
         (blobs / "0").write_bytes(made.SerializeToString())
-        with pytest.raises(FileError, match="outside the model's folder"):
-            inspect(snapshot / "x.onnx", follow_links=True)
+        call_fails("outside the model's folder", inspect, snapshot / "x.onnx", follow_links=True)
 
 
 def _deep(folder: Path, levels: int) -> None:

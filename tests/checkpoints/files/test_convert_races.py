@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.checkpoint_files import at_call, everything, leftovers, raising, stored_bytes, values
+from support.checkpoint_files import at_call, call_fails, everything, leftovers, raising, stored_bytes, values
 from support.command_line import call
 from support.containers import SOURCES, contents
 
@@ -42,8 +42,7 @@ def test_a_target_that_appears_meanwhile_is_not_replaced(kind: str, monkeypatch:
     source, target = places(kind, Path())
     first, _ = states(kind, source, Path("alone"), "int8", "float16")
     at_call(monkeypatch, Staging, "seal", lambda: convert(source, target, to="int8", raw=True))
-    with pytest.raises(FileError, match="was written by another process meanwhile"):
-        convert(source, target, to="float16")
+    call_fails("was written by another process meanwhile", convert, source, target, to="float16")
     assert contents(kind, target) == first
     assert leftovers(Path("y")) == []
     wanted = everything(Path("alone/int8"))
@@ -151,8 +150,7 @@ def test_a_folder_in_a_model_s_place(monkeypatch: pytest.MonkeyPatch) -> None:
         (target / "thesis.txt").write_text("years")
 
     at_call(monkeypatch, Staging, "seal", appear)
-    with pytest.raises(FileError, match="cannot be written; Is a directory"):
-        convert(source, target, to="float16", overwrite=True)
+    call_fails("cannot be written; Is a directory", convert, source, target, to="float16", overwrite=True)
     assert everything(target) == {"thesis.txt": b"years"}
     assert sorted(os.listdir()) == ["in", "y.onnx"]
 

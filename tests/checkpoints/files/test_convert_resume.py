@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.checkpoint_files import convert_fails, everything, leftovers
+from support.checkpoint_files import call_fails, convert_fails, everything, leftovers
 from support.command_line import call
 from support.containers import SOURCES, contents
 from support.forked_programs import Program
@@ -140,8 +140,7 @@ def test_a_full_disk_has_room_for_records_when_the_rest_is_removed(
 
     monkeypatch.setattr(resume, "write_json", refuse)
     fails_in_last(monkeypatch, FileError("no room"))
-    with pytest.raises(FileError, match=r"no room|No space left on device"):
-        convert(source, target, to="float16", resume=True, threads=1)
+    call_fails(r"no room|No space left on device", convert, source, target, to="float16", resume=True, threads=1)
     monkeypatch.undo()
     assert [path.name for path in records(target)] == ["0.json", "1.json"]
     assert convert(source, target, to="float16", resume=True).remarks == [RESUMED]
@@ -154,8 +153,7 @@ def test_nothing_stays(resume: bool, source: Path, monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(Worker, "_write", lambda *_: (_ for _ in ()).throw(FileError("no room")))
     else:
         fails_in_last(monkeypatch, FileError("no room"))
-    with pytest.raises(FileError, match="no room"):
-        convert(source, "out", to="float16", resume=resume)
+    call_fails("no room", convert, source, "out", to="float16", resume=resume)
     assert os.listdir() == ["in"]
 
 
@@ -195,8 +193,7 @@ def test_the_disk_needs_room_for_what_is_not_finished(room: str, source: Path, m
             convert(source, target, to="float16", resume=True)
         free[0] = needed
     assert convert(source, target, to="float16", resume=True).remarks == [RESUMED]
-    with pytest.raises(FileError, match="and the disk has"):
-        convert(source, "other", to="float16", resume=True)
+    call_fails("and the disk has", convert, source, "other", to="float16", resume=True)
     assert leftovers(Path()) == []
 
 
@@ -317,8 +314,7 @@ def test_a_folder_that_is_removed_while_another_process_opens_it(monkeypatch: py
     monkeypatch.setattr("os.open", open_late)
     second = LockedFolder(Path("f"))
     assert os.listdir("f") == ["lock"]
-    with pytest.raises(FileError, match="another process"):
-        LockedFolder(Path("f"))
+    call_fails("another process", LockedFolder, Path("f"))
     second.remove()
     assert os.listdir() == []
 

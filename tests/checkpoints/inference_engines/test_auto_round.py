@@ -15,14 +15,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import convert_fails
+from support.checkpoint_files import call_fails, convert_fails, opened
 from support.golden import digest
 from support.paths import table
-from support.typed_tensors import Tensors, read_tensors, words, write_model
+from support.typed_tensors import Tensors, converted, words, write_model
 
 import lowprec as lp
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.files.errors import FileError
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "auto_round"
 DIGESTS = json.loads((GOLDEN / "digests.json").read_text(encoding="utf-8"))
@@ -36,8 +35,7 @@ def errors(source: Path) -> list[str]:
 
 @pytest.mark.parametrize("name", [name for name in DIGESTS if name != "versions"])
 def test_folders_of_auto_round(name: str) -> None:
-    convert(GOLDEN / name, "out", to="float16", verify=True)
-    values = read_tensors(Path("out"))
+    values = converted(GOLDEN / name, "out", to="float16", verify=True)
     assert DIGESTS[name]
     for weight, (expected, shape) in DIGESTS[name].items():
         assert list(values[weight].shape) == shape
@@ -45,8 +43,8 @@ def test_folders_of_auto_round(name: str) -> None:
     assert not [one for one in values if "qweight" in one or "scale" in one]
     assert "quantization_config" not in Path("out/config.json").read_text(encoding="utf-8")
     assert not errors(GOLDEN / name)
-    with lp.checkpoints.open(GOLDEN / name) as opened:
-        assert opened.read(weight, rows=slice(3, 9), to="float16").tobytes() == values[weight][3:9].tobytes()
+    some = opened(GOLDEN / name, weight, rows=slice(3, 9), to="float16")
+    assert some.tobytes() == values[weight][3:9].tobytes()
 
 
 def test_a_module_of_16_bits_is_listed() -> None:
@@ -80,32 +78,27 @@ def values_of(modules: dict[str, Tensors], config: Config) -> dict[str, float]:
     """Return the value that all elements of a weight have."""
     source = write(modules, config)
     assert not errors(source)
-    convert(source, "out", to="float32")
-    weights = {name: one for name, one in read_tensors(Path("out")).items() if name != "model.norm.weight"}
+    weights = {name: one for name, one in converted(source, "out", to="float32").items() if name != "model.norm.weight"}
     return {name.removesuffix(".weight"): float(np.unique(one).item()) for name, one in weights.items()}
 
 
 @pytest.mark.parametrize(
     ("packing", "zero"),
     [("auto_round:auto_gptq", 4), ("auto_round:gptq", 4), ("auto", 4), ("absent", 4), (None, 4), ("auto_round", 3),
-     ("auto_round:gptqmodel", 3)],
+     ("auto_round:gptqmodel", 3), ("auto_round:auto_awq", 3), ("auto_round:awq", 3)],
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["auto-round", "intel/auto-round"])
 def test_zero_points_of_each_packing(packing: str | None, zero: int, method: str) -> None:
-    """GPTQ's first version stores one less than the zero point; the value is (9 - zero) * -0.5."""
-    found = values_of({P: module()}, {"packing_format": packing, "quant_method": method})
-    assert found == {P: (9 - zero) * -0.5}
+    """GPTQ's first version stores one less than the zero point; the value is (9 - zero) * -0.5.
 
-
-@pytest.mark.parametrize("packing", ["auto_round:auto_awq", "auto_round:awq"])
-def test_awq(packing: str) -> None:
-    """AWQ's words have eight outputs, and zero points as they are."""
-    tensors: Tensors = {
-        "qweight": np.full((8, 1), 0x99999999, np.uint32).view(np.int32),
+    AWQ's words have eight outputs, and zero points as they are.
+    """
+    awq: Tensors = {
+        "qweight": np.full((8, 1), 0x99999999, np.uint32).view(np.int32), "scales": np.full((1, 8), -0.5, np.float16),
         "qzeros": np.full((1, 1), 0x33333333, np.int32),
-        "scales": np.full((1, 8), -0.5, np.float16),
     }  # fmt: skip
-    assert values_of({P: tensors}, {"packing_format": packing}) == {P: (9 - 3) * -0.5}
+    tensors = awq if packing and "awq" in packing else module()
+    assert values_of({P: tensors}, {"packing_format": packing, "quant_method": method}) == {P: (9 - zero) * -0.5}
 
 
 def test_settings_of_single_modules() -> None:
@@ -116,11 +109,7 @@ def test_settings_of_single_modules() -> None:
     }  # fmt: skip
     modules = {names[0]: module(8, 4, zero=255), names[1]: module(2, 16, zero=3), names[2]: module(3, 32, zero=7)}
     found = values_of(modules, {"packing_format": "auto_round:auto_gptq", "extra_config": extra})
-    assert found == {
-        names[0]: 9 * -0.5,
-        names[1]: 1 * -0.5,
-        names[2]: 1 * -0.5,
-    }  # stored 2 ** bits - 1: zero points of 0
+    assert found == {names[0]: 9 * -0.5, names[1]: -0.5, names[2]: -0.5}  # stored 2 ** bits - 1: zero points of 0
 
 
 REFUSED: dict[str, tuple[Config, str]] = table(__file__)["refused"]
@@ -131,8 +120,7 @@ def test_what_is_not_read(case: str) -> None:
     config, text = REFUSED[case]
     source = write({P: module()}, {"packing_format": "auto_round", **config})
     convert_fails(text, source, "out", to="bfloat16")
-    with pytest.raises(FileError, match=text):
-        lp.checkpoints.open(source)
+    call_fails(text, lp.checkpoints.open, source)
     assert len(errors(source)) == 1
 
 
@@ -178,11 +166,9 @@ def test_integers_with_scales_of_both_signs(kind: str) -> None:
         {"quantization_config": config},
     )  # fmt: skip
     assert not [text for text in errors(source) if "scale" in text]
-    convert(source, "out", to="float32", verify=True)
-    assert (read_tensors(Path("out"))[f"{P}.weight"] == expected).all()
+    assert (converted(source, "out", to="float32", verify=True)[f"{P}.weight"] == expected).all()
     convert(source, "again", recipe="int8", verify=True)
-    with lp.checkpoints.open("again") as opened:
-        error = np.abs(opened.read(f"{P}.weight", to="float32") - expected).max()
+    error = np.abs(opened("again", f"{P}.weight", to="float32") - expected).max()
     assert error < np.abs(expected).max() / 100
 
 

@@ -103,11 +103,7 @@ def test_the_alignment_is_kept(alignment: int) -> None:
 
 
 def test_version_2() -> None:
-    convert(
-        raw_file(Path("a.gguf"), [], [entry("w.weight", (32, 2))], 256, version=2),
-        Path("b.gguf"),
-        recipe="q8_0",
-    )
+    convert(raw_file(Path("a.gguf"), [], [entry("w.weight", (32, 2))], 256, version=2), "b.gguf", recipe="q8_0")
     assert read(Path("b.gguf"))[0]["GGUF.version"] == 2
 
 

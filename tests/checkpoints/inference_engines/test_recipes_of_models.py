@@ -6,7 +6,6 @@ The oracles are DeepGEMM and triton_kernels, computed in torch as they are publi
 from __future__ import annotations
 
 import json
-import tracemalloc
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,9 +18,9 @@ pytest.importorskip("torch")
 import numpy as np
 import torch
 from support.bits import bits_of
-from support.checkpoint_files import configuration, convert_fails, read_json
+from support.checkpoint_files import configuration, convert_fails, read_json, traced
 from support.paths import table
-from support.typed_tensors import BF16, FP4, Array, in_blocks, read_tensors, write_in_turn
+from support.typed_tensors import BF16, FP4, Array, converted, in_blocks, read_tensors, write_in_turn
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.inference_engines import deepseek_fp8, gpt_oss
@@ -128,12 +127,7 @@ def test_rows_that_are_wide_are_multiplied_in_parts(recipe: str) -> None:
     """No copy in float32 is made of all that is quantized at once: 128 rows may be larger than the limit of memory."""
     x = weights("normal", 130, (1 << 16) + 96).to(torch.bfloat16)
     stored = bits_of(x)
-    tracemalloc.start()
-    try:
-        PEERS[recipe].quantize(stored, BFLOAT16, PEERS[recipe].scheme)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    _, peak = traced(lambda: PEERS[recipe].quantize(stored, BFLOAT16, PEERS[recipe].scheme))
     assert peak < 2 * stored.nbytes or recipe == "gptoss-mxfp4"
     compare(recipe, x, BFLOAT16)
 
@@ -199,8 +193,7 @@ def test_what_is_written_and_read_again(recipe: str) -> None:
     model, oracle = MODELS[recipe], PEERS[recipe].oracle
     report = convert(write(Path("in"), model), Path("out"), recipe=recipe, verify=True)
     assert {one.name for one in report.tensors if one.action == "converted"} == model.quantized.keys()
-    convert("out", "back", to="bfloat16")
-    source, written, back = tensors_of(model), read_tensors(Path("out")), read_tensors(Path("back"))
+    source, written, back = tensors_of(model), read_tensors(Path("out")), converted("out", "back", to="bfloat16")
     assert {name: one.shape for name, one in back.items()} == {name: one.shape for name, one in source.items()}
     made = {f"{name}{end}" for name in model.quantized for end in model.outputs}
     assert written.keys() == model.kept.keys() | made

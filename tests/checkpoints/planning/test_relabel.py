@@ -12,7 +12,7 @@ import pytest
 from support.checkpoint_files import convert_fails, read_json
 from support.golden import GOLDEN, digest, tensors_of
 from support.scaled_weights import ONE, P, Q, codes, fp8, nvfp4, write_model
-from support.typed_tensors import F8, read_tensors, write_tensors
+from support.typed_tensors import F8, converted, read_tensors, write_tensors
 
 from lowprec.checkpoints import convert
 
@@ -101,8 +101,7 @@ def test_a_reciprocal_that_is_not_undone() -> None:
 def test_nvfp4_with_scales_of_inputs() -> None:
     """The algorithm NVFP4, and compressed-tensors' preset of that name."""
     source = write_model(Path("x"), nvfp4("modelopt", np.float32(0.25), np.float32(0.125)), ignore=["lm_head"])
-    convert(source, "y", layout="compressed-tensors")
-    found = read_tensors(Path("y"))
+    found = converted(source, "y", layout="compressed-tensors")
     assert found[f"{P}.input_global_scale"].tolist() == [8.0]
     assert found[f"{P}.weight_global_scale"].tolist() == [4.0]
     entry = read_json(Path("y/config.json"))["quantization_config"]
@@ -134,8 +133,7 @@ def test_fp8_with_scales_of_inputs(dtype: Any) -> None:
     assert found[f"{P}.weight"].tobytes() == read_tensors(source)[f"{P}.weight"].tobytes()
     assert report.remarks == ["lossless: codes are copied, and scales keep their values"]
     assert read_json(Path("y/config.json"))["quantization_config"]["quant_algo"] == "FP8"
-    convert("y", "z", layout="compressed-tensors")
-    assert read_tensors(Path("z"))[f"{P}.weight_scale"].tolist() == [0.25]
+    assert converted("y", "z", layout="compressed-tensors")[f"{P}.weight_scale"].tolist() == [0.25]
     entry = read_json(Path("z/config.json"))["quantization_config"]["config_groups"]["FP8"]
     assert (entry["weights"]["strategy"], entry["input_activations"]["strategy"]) == ("tensor", "tensor")
     assert entry["input_activations"]["dynamic"] is False
@@ -218,10 +216,8 @@ MX = {f"{P}.weight_packed": codes(), f"{P}.weight_scale": np.full((8, 2), 0x7F, 
             {**fp8(np.ones(1, np.float32), ONE), f"{P}.output_scale": np.asarray(ONE)},
             "compressed-tensors", "modelopt", "output_scale': has no name in the layout modelopt",
         ),
-        (nvfp4("modelopt", np.float32(0)), "modelopt", "compressed-tensors", "must be a positive number"),
-        (nvfp4("modelopt", np.float32(np.nan)), "modelopt", "compressed-tensors", "must be a positive number"),
-        (nvfp4("modelopt", np.float32(-1)), "modelopt", "compressed-tensors", "must be a positive number"),
-        (nvfp4("modelopt", np.float32(np.inf)), "modelopt", "compressed-tensors", "must be a positive number"),
+        *((nvfp4("modelopt", np.float32(one)), "modelopt", "compressed-tensors", "must be a positive number")
+          for one in (0, np.nan, -1, np.inf)),
         (nvfp4("modelopt", np.float32(1e-42)), "modelopt", "compressed-tensors", "with a finite reciprocal"),
         (nvfp4("modelopt", np.array([1], np.int32)), "modelopt", "compressed-tensors", "must be one float; got I32"),
         ({}, "modelopt", "compressed-tensors", "has no quantized weights"),

@@ -13,19 +13,8 @@ import pytest
 from support.typed_tensors import BF16, E8M0, F8, FP4, nibbles
 
 from lowprec import reference
+from lowprec.checkpoints.schemes import lossless
 from lowprec.checkpoints.schemes.dequantize import Parameters, dequantize
-from lowprec.checkpoints.schemes.lossless import (
-    cast_scales,
-    code_map,
-    group_errors,
-    holds,
-    is_relabelled,
-    is_tiled,
-    multiply_scales,
-    requantize,
-    tile_codes,
-    tile_scales,
-)
 from lowprec.checkpoints.schemes.scale_grid import Grid
 from lowprec.checkpoints.schemes.scheme import GlobalScale, Packing, Scheme
 from lowprec.spec.formats import (
@@ -59,11 +48,11 @@ def convert(codes: Array, scales: Array, target: Scheme) -> tuple[Array, Array, 
     packed = nibbles(codes)
     values, back = np.empty(codes.shape, np.float32), np.empty(codes.shape, np.float32)
     dequantize(MXFP4, packed, Parameters(scales), values)
-    of_tiles = tile_scales(packed, scales, MXFP4, target)
-    result = tile_codes(values, of_tiles, target)
+    of_tiles = lossless.tile_scales(packed, scales, MXFP4, target)
+    result = lossless.tile_codes(values, of_tiles, target)
     spread = np.repeat(of_tiles, target.grid.rows, axis=0)[: len(codes)]
     dequantize(target, result, Parameters(spread), back)
-    return of_tiles, result, group_errors(values, back, target.grid)
+    return of_tiles, result, lossless.group_errors(values, back, target.grid)
 
 
 def random_weight(shape: tuple[int, int], low: int, high: int, seed: int = 0) -> tuple[Array, Array]:
@@ -152,9 +141,9 @@ SHAPE = 300, 512
 
 
 def test_which_schemes_are_tiled() -> None:
-    assert is_tiled(MXFP4, tiles(), SHAPE)
-    assert is_tiled(MXFP4, tiles(FLOAT8_E8M0FNU), SHAPE)
-    assert is_tiled(MXFP4, tiles(BFLOAT16, Grid(1, 0)), SHAPE)
+    assert lossless.is_tiled(MXFP4, tiles(), SHAPE)
+    assert lossless.is_tiled(MXFP4, tiles(FLOAT8_E8M0FNU), SHAPE)
+    assert lossless.is_tiled(MXFP4, tiles(BFLOAT16, Grid(1, 0)), SHAPE)
     nvfp4 = Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E4M3FN, Grid(1, 16), GlobalScale.INVERSE)
     refused = [
         (nvfp4, tiles()),  # scales that are no powers of two
@@ -165,15 +154,15 @@ def test_which_schemes_are_tiled() -> None:
         (MXFP4, MXFP4),
         (tiles(FLOAT8_E8M0FNU, Grid(1, 32)), tiles()),
     ]
-    assert not any(is_tiled(*pair, SHAPE) for pair in refused)
+    assert not any(lossless.is_tiled(*pair, SHAPE) for pair in refused)
 
 
 def test_which_schemes_are_relabelled() -> None:
     exponents = tiles(FLOAT8_E8M0FNU)
-    assert is_relabelled(exponents, tiles(), SHAPE)
-    assert is_relabelled(exponents, tiles(BFLOAT16), SHAPE)
-    assert is_relabelled(tiles(BFLOAT16), tiles(), SHAPE)
-    assert is_relabelled(tiles(), tiles(), SHAPE)
+    assert lossless.is_relabelled(exponents, tiles(), SHAPE)
+    assert lossless.is_relabelled(exponents, tiles(BFLOAT16), SHAPE)
+    assert lossless.is_relabelled(tiles(BFLOAT16), tiles(), SHAPE)
+    assert lossless.is_relabelled(tiles(), tiles(), SHAPE)
     refused = [
         (tiles(), tiles(BFLOAT16)),
         (tiles(), exponents),
@@ -181,17 +170,17 @@ def test_which_schemes_are_relabelled() -> None:
         (exponents, tiles(FLOAT32, Grid(64, 64))),
         (exponents, Scheme(FLOAT8_E5M2, Packing.NONE, FLOAT32, Grid(128, 128))),
     ]
-    assert not any(is_relabelled(*pair, SHAPE) for pair in refused)
+    assert not any(lossless.is_relabelled(*pair, SHAPE) for pair in refused)
 
 
 def test_the_same_groups_in_other_words() -> None:
     """Of a matrix of 100 x 128, all elements are the only block of 128 x 128, and a row is one group of 128."""
     all_of_it, row, group = Grid(0, 0), Grid(1, 0, 100), Grid(1, 128)
-    assert is_relabelled(tiles(FLOAT32, all_of_it), tiles(), (100, 128))
-    assert is_relabelled(tiles(FLOAT32, row), tiles(FLOAT32, group), (100, 128))
-    assert not is_relabelled(tiles(FLOAT32, all_of_it), tiles(), (100, 129))
-    assert not is_relabelled(tiles(FLOAT32, row), tiles(FLOAT32, group), (100, 256))
-    assert not is_relabelled(tiles(FLOAT32, Grid(64, 64, 50)), tiles(FLOAT32, Grid(64, 64)), (100, 128))
+    assert lossless.is_relabelled(tiles(FLOAT32, all_of_it), tiles(), (100, 128))
+    assert lossless.is_relabelled(tiles(FLOAT32, row), tiles(FLOAT32, group), (100, 128))
+    assert not lossless.is_relabelled(tiles(FLOAT32, all_of_it), tiles(), (100, 129))
+    assert not lossless.is_relabelled(tiles(FLOAT32, row), tiles(FLOAT32, group), (100, 256))
+    assert not lossless.is_relabelled(tiles(FLOAT32, Grid(64, 64, 50)), tiles(FLOAT32, Grid(64, 64)), (100, 128))
 
 
 FORMATS = [FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E4M3FNUZ, FLOAT8_E5M2, FLOAT8_E8M0FNU, FLOAT16, BFLOAT16]
@@ -208,12 +197,12 @@ def finite_values(fmt: Format) -> set[tuple[Fraction, bool, str]]:
 @pytest.mark.parametrize(("fmt", "other"), list(itertools.product(FORMATS, FORMATS)), ids=lambda one: one.name)
 def test_a_format_holds_another(fmt: Format, other: Format) -> None:
     """If and only if it has all values; signs of 0 apart."""
-    assert holds(fmt, other) == (finite_values(other) <= finite_values(fmt))
+    assert lossless.holds(fmt, other) == (finite_values(other) <= finite_values(fmt))
 
 
 def test_every_finite_bfloat16_scale_as_float32() -> None:
     codes = np.arange(0x7F80, dtype=np.uint16)
-    assert np.array_equal(cast_scales(codes, BFLOAT16, FLOAT32), codes.astype(np.uint32) << 16)
+    assert np.array_equal(lossless.cast_scales(codes, BFLOAT16, FLOAT32), codes.astype(np.uint32) << 16)
 
 
 E4M3, E5M2 = (FLOAT8_E4M3FN, FLOAT8_E4M3FNUZ), (FLOAT8_E5M2, FLOAT8_E5M2FNUZ)
@@ -228,7 +217,7 @@ def exact(code: int, fmt: Format) -> Fraction | str:
 
 @PAIRS
 def test_every_code_for_mi300(fn: Format, fnuz: Format) -> None:
-    made = code_map(fn, fnuz)
+    made = lossless.code_map(fn, fnuz)
     assert made.factor == 2
     for code in range(256):
         before = exact(code, fn)
@@ -243,7 +232,7 @@ def test_every_code_for_mi300(fn: Format, fnuz: Format) -> None:
 
 @PAIRS
 def test_every_code_from_mi300(fn: Format, fnuz: Format) -> None:
-    made = code_map(fnuz, fn)
+    made = lossless.code_map(fnuz, fn)
     assert made.factor == 0.5
     for code in range(256):
         before, after = exact(code, fnuz), exact(int(made.codes[code]), fn)
@@ -264,7 +253,7 @@ def test_every_code_from_mi300(fn: Format, fnuz: Format) -> None:
 def test_requantized_at_the_same_scale(fn: Format, fnuz: Format) -> None:
     """All codes of MI300 but those below the smallest normal number of OCP's, which has a bit less there."""
     every = np.arange(256, dtype=np.uint8)
-    after = requantize(every, fnuz, fn)
+    after = lossless.requantize(every, fnuz, fn)
     expected = every.view(getattr(ml_dtypes, fnuz.name)).astype(np.float32).astype(getattr(ml_dtypes, fn.name))
     assert np.array_equal(after & 0x7F, expected.view(np.uint8) & 0x7F)
     for code in range(256):
@@ -278,7 +267,7 @@ def test_every_exponent(factor: float) -> None:
     """255 is NaN, and there is nothing below 2^-127."""
     step = 1 if factor == 2 else -1
     for code in range(255):
-        codes, is_exact = multiply_scales(np.array([[code]], np.uint8), FLOAT8_E8M0FNU, factor)
+        codes, is_exact = lossless.multiply_scales(np.array([[code]], np.uint8), FLOAT8_E8M0FNU, factor)
         assert is_exact == (0 <= code + step <= 254)
         if is_exact:
             assert codes.tolist() == [[code + step]]
@@ -295,7 +284,7 @@ def test_every_scale_of_16_bits(fmt: Format, factor: float) -> None:
         expected = wanted.astype(np.float32).astype(dtype)
     fits = expected.astype(np.float64) == wanted
     assert 0 < np.count_nonzero(~fits) < 2**10 + 1
-    codes, is_exact = multiply_scales(scales[fits], fmt, factor)
+    codes, is_exact = lossless.multiply_scales(scales[fits], fmt, factor)
     assert is_exact
     assert np.array_equal(codes, expected.view(np.uint16)[fits])
-    assert not any(multiply_scales(scales[at : at + 1], fmt, factor)[1] for at in np.flatnonzero(~fits))
+    assert not any(lossless.multiply_scales(scales[at : at + 1], fmt, factor)[1] for at in np.flatnonzero(~fits))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import save, sizes_of_reads, stored_bytes
+from support.checkpoint_files import save, sizes_of_reads, stored_bytes, traced
 
 from lowprec import reference
 from lowprec.checkpoints import convert
@@ -40,12 +39,9 @@ def test_a_row_that_is_wide() -> None:
     scheme = scheme_of(ggml_blocks.BLOCK_TYPES["Q8_0"])
     scales, codes = ggml_blocks.quantize(x.view(np.uint32), FLOAT32, scheme)
     wide, narrow = ErrorStats(), ErrorStats()
-    tracemalloc.start()
-    try:
-        assert add_losses(wide, x.view(np.uint32), FLOAT32, scheme, codes, Parameters(scales, None, None))
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    parameters = Parameters(scales, None, None)
+    largest, peak = traced(lambda: add_losses(wide, x.view(np.uint32), FLOAT32, scheme, codes, parameters))
+    assert largest
     assert peak < 32 * PART
     blocks = codes.reshape(-1, 34)
     values = blocks[:, 2:].view(np.int8) * blocks[:, :2].copy().view(np.float16).astype(np.float32)

@@ -92,6 +92,15 @@ def draw_out(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any, share
     return Out(view(where.memory, geometry, dtype), where.memory, geometry)
 
 
+def with_out(rng: np.random.Generator, call: Call) -> Call:
+    """Give a call `out` where one is drawn."""
+    expected = call.expected[0]
+    out = draw_out(rng, expected.codes.shape, expected.dtype, call.placed)
+    if out is not None:
+        call.kwargs["out"], call.outs = out.array, [out]
+    return call
+
+
 def _compare(got: Any, expected: Expected, which: str) -> None:
     if not isinstance(got, np.ndarray):
         raise DifferenceError(f"{which} is a {type(got).__name__}, no array")

@@ -1,21 +1,24 @@
-"""Random calls of casts, of `bitcast`, and of codes that are packed, with the oracle's answers."""
+"""Random calls of casts, from text too, of `bitcast`, and of codes that are packed, with the oracle's answers."""
 
 from __future__ import annotations
 
 import functools
 import math
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 import lowprec as lp
 from lowprec import reference
+from lowprec.reference import Value, exact_decimal, finite_count, magnitude_of
 from lowprec.reference.whole_arrays import decoded, expected_from_float64, expected_from_integers, expected_rounded
 from lowprec.spec.formats import Format
 from lowprec.spec.operator_versions import first_opset
 from lowprec.spec.rounding_modes import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding
 from support.bits import packed_bytes
-from support.random_calls.calls import Call, Expected, draw_out
+from support.random_calls.calls import Call, Expected, with_out
 from support.random_calls.memory import Array, Placed, place
 from support.random_calls.values import DESCRIBED, FORMATS, draw_codes, draw_format, draw_shape
 
@@ -162,10 +165,7 @@ def _conversion(rng: Rng, kind: str) -> Call:
     if packs:
         kwargs["packed"], codes = True, packed_bytes(codes, target.bits)
     call = Call(getattr(lp, kind), (x.array, second), kwargs, [x], [Expected(codes, dtype)], elements=x.codes.size)
-    out = draw_out(rng, codes.shape, dtype, [x])
-    if out is not None:
-        kwargs["out"], call.outs = out.array, [out]
-    return call
+    return with_out(rng, call)
 
 
 cast, cast_like, encode = (functools.partial(_conversion, kind=kind) for kind in ("cast", "cast_like", "encode"))
@@ -188,10 +188,7 @@ def decode(rng: Rng) -> Call:
         target = lp.as_format("float32")
     expected = Expected(expected_cast(codes, source, target, {}), lp.storage_dtype(target, np))
     call = Call(lp.decode, (x.array, spelled(rng, source)), kwargs, [x], [expected], elements=codes.size)
-    out = draw_out(rng, shape, expected.dtype, [x])
-    if out is not None:
-        kwargs["out"], call.outs = out.array, [out]
-    return call
+    return with_out(rng, call)
 
 
 def _drawn_packed(rng: Rng, fmt: Format, shape: tuple[int, ...]) -> tuple[Array, Placed]:
@@ -234,3 +231,53 @@ def unpack(rng: Rng) -> Call:
     codes, x = _drawn_packed(rng, fmt, shape)
     expected = Expected(codes, lp.storage_dtype(fmt, np))
     return Call(lp.unpack, (x.array, spelled(rng, fmt), shape), {}, [x], [expected], elements=codes.size)
+
+
+# ---- text
+_FEW_TEXTS = 60
+_FLOATS = tuple(fmt for fmt in FORMATS if fmt.is_float)
+_INTEGERS = tuple(fmt for fmt in FORMATS if fmt.is_integer)
+_SPECIAL = (("inf", "inf", False), ("-INF", "inf", True), ("nan", "nan", False), ("-NaN", "nan", True))
+
+
+def _number(rng: Rng, fmt: Format) -> Fraction:
+    """Return a magnitude: a value, a midpoint, a step beside them, or any decimal of a few digits."""
+    if fmt.is_integer:
+        return Fraction(int(rng.integers(0, 1 << min(fmt.bits - fmt.signed, 62))))
+    code = int(rng.integers(finite_count(fmt)))
+    value, after = magnitude_of(code, fmt), magnitude_of(code + 1, fmt)
+    choice = rng.random()
+    if choice < 0.3:
+        digits = int(rng.integers(10 ** int(rng.integers(1, 18))))
+        return digits * Fraction(10) ** int(rng.integers(-20, 12))
+    edge = value if choice < 0.5 else (value + after) / 2
+    return edge + (after - value) * Fraction(int(rng.integers(-1, 2)), 10**30) if edge else edge
+
+
+def _text(rng: Rng, fmt: Format) -> tuple[str, Value]:
+    if fmt.is_float and rng.random() < 0.1:
+        text, special, negative = _SPECIAL[int(rng.integers(len(_SPECIAL)))]
+        return text, Value(Fraction(0), negative, special)
+    negative = bool(rng.random() < 0.4) and fmt.signed
+    number = abs(_number(rng, fmt))
+    plain = exact_decimal(number)
+    scientific = f"{Decimal(plain):e}" if fmt.is_float and rng.random() < 0.4 else plain
+    return ("-" if negative else "") + scientific, Value(number, negative)
+
+
+def cast_from_text(rng: Rng) -> Call:
+    """Draw a call of `cast` that reads text."""
+    table = _FLOATS if rng.random() < 0.8 else _INTEGERS
+    fmt = table[int(rng.integers(len(table)))]
+    shape = draw_shape(rng, most=_FEW_TEXTS)
+    options: dict[str, Any] = draw_rules(rng, fmt)
+    if options.get("rounding") in STOCHASTIC or fmt.is_integer:
+        options = {}
+    exact = {name: value for name, value in options.items() if name != "offset"}
+    pairs = [_text(rng, fmt) for _ in range(int(np.prod(shape)))]
+    codes = [reference.encode(value, fmt, **exact) for _, value in pairs]
+    texts: Any = np.array([text for text, _ in pairs], object if rng.random() < 0.5 else str).reshape(shape)
+    if shape and rng.random() < 0.3:
+        texts = np.asfortranarray(texts)
+    expected = [Expected(np.array(codes, np.uint64).astype(fmt.code_dtype).reshape(shape), fmt.dtype)]
+    return Call(lp.cast, (texts, fmt), options, [], expected, elements=len(pairs))

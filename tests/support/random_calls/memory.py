@@ -87,19 +87,12 @@ def view(memory: Memory, geometry: Geometry, dtype: Any) -> Array:
     return np.ndarray(geometry.shape, dtype, memory.raw, geometry.start, geometry.strides)
 
 
-def place(
-    rng: np.random.Generator, codes: Array, dtype: Any, *, layout: str | None = None, memory: Memory | None = None,
-    geometry: Geometry | None = None,
-) -> Placed:  # fmt: skip
-    """Write codes, unsigned integers of the width of `dtype`, to memory in a layout that is drawn unless it is given.
-
-    `memory` is one to share, with the `geometry` in it.
-    """
+def place(rng: np.random.Generator, codes: Array, dtype: Any, *, layout: str | None = None) -> Placed:
+    """Write codes, unsigned integers as wide as `dtype`, to memory in a layout that is drawn unless it is given."""
     dtype, codes = np.dtype(dtype), np.asarray(codes)
-    if geometry is None:
-        layout = str(rng.choice(LAYOUTS)) if layout is None else layout
-        geometry = draw_geometry(rng, codes.shape, dtype.itemsize, layout)
-    memory = Memory(rng, geometry.extent) if memory is None else memory
+    layout = str(rng.choice(LAYOUTS)) if layout is None else layout
+    geometry = draw_geometry(rng, codes.shape, dtype.itemsize, layout)
+    memory = Memory(rng, geometry.extent)
     if codes.size:  # elements that share their memory are equal
         first = tuple(slice(0, 1) if not stride else slice(None) for stride in geometry.strides)
         codes = np.array(np.broadcast_to(codes[first], codes.shape))

@@ -14,7 +14,7 @@ import numpy as np
 import lowprec as lp
 from lowprec import _kernels
 from support.float_modes import MODES, can_set, in_mode
-from support.random_calls import beyond_onnx, blocks, casts, facts, linear, scales, texts
+from support.random_calls import blocks, casts, facts, linear, scales
 from support.random_calls.calls import Call, DifferenceError, check
 from support.random_calls.refusals import make_wrong
 
@@ -32,9 +32,9 @@ def _either(first: Callable[[Rng], Call], second: Callable[[Rng], Call], share: 
 
 GENERATORS: dict[str, Callable[[Rng], Call]] = {
     **{name: getattr(casts, name) for name in ("cast", "cast_like", "encode", "decode", "bitcast", "pack", "unpack")},
-    "cast": _either(casts.cast, texts.cast_from_text, 0.15),
-    "dequantize_linear": _either(linear.dequantize_linear, beyond_onnx.dequantize_beyond_onnx, 0.4),
-    "quantize_linear": _either(linear.quantize_linear, beyond_onnx.quantize_beyond_onnx, 0.4),
+    "cast": _either(casts.cast, casts.cast_from_text, 0.15),
+    "dequantize_linear": _either(linear.dequantize_linear, linear.dequantize_beyond_onnx, 0.4),
+    "quantize_linear": _either(linear.quantize_linear, linear.quantize_beyond_onnx, 0.4),
     **{name: getattr(blocks, name) for name in blocks.__all__},
     **{name: getattr(scales, name) for name in scales.__all__},
     **{name: getattr(facts, name) for name in facts.__all__},

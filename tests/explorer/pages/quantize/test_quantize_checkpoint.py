@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.checkpoint_files import save, values
+from support.containers import checkpoint
 from support.explorer_pages import asked, healthy, page, texts
 from support.scaled_weights import P, codes, fp8, write_model
-from support.sharded_checkpoint import checkpoint
 
 import lowprec as lp
 from lowprec import reference
