@@ -26,7 +26,7 @@ cdef enum:
     KEPT_FROM = 1 << 17  # bytes
     KEPT_TO = 1 << 24
     KEPT_MOST = 2        # scales and zero points
-    SHORTEST = 512       # elements of a segment that a fused loop takes alone; scales of shorter ones are copied to a tile
+    SHORTEST = 512       # elements of a segment that a loop takes alone; scales of shorter ones are copied to a tile
 
 
 cdef inline bint is_aligned(const void *memory, size_t item) noexcept nogil:

@@ -1,7 +1,7 @@
 # Outputs that the caches would not keep: elements are stored past these, and no line is read that will be overwritten.
 #
-# What is saved is the reading of the output. It pays where a loop computes less than the memory takes, which is measured.
-# Of the last cache the source takes its part.
+# What is saved is the reading of the output. It pays where a loop computes less than the memory takes, which is
+# measured. Of the last cache the source takes its part.
 
 cdef extern from "memory_speed.h" nogil:
     bint lp_has_pages(const void *output, Py_ssize_t nbytes) noexcept
@@ -13,7 +13,8 @@ cdef extern from "entry_points/streaming_stores.h" nogil:
     void lp_stream(void *to, const void *start, Py_ssize_t nbytes) noexcept
     void lp_stream_end() noexcept
 
-cdef Py_ssize_t streamed_from = lp_last_cache_size() // 2  # bytes of an output; 0: none is streamed, -1: each that can be
+# Bytes of an output; 0: none is streamed, -1: each that can be.
+cdef Py_ssize_t streamed_from = lp_last_cache_size() // 2
 
 
 def stream_from(Py_ssize_t nbytes) -> int:
