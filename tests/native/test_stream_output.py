@@ -62,22 +62,22 @@ def test_scales(threads: int, block: int, zero_points: bool) -> None:
     scale = rng.integers(1, 9, () if block == 0 else shape[1] if block == 1 else (shape[0], shape[1] // block)) / 4
     zero = rng.integers(-5, 6, scale.shape).astype(np.int8) if zero_points else None
     options = {} if block == 0 else {"axis": 1} if block == 1 else {"axis": 1, "block_size": block}
-    zeros = np.zeros(scale.shape) if zero is None else zero
-    repeated, zeros = (a if block < 2 else np.repeat(a, block, 1) for a in (scale, zeros))
+    every = [np.asarray(a, np.float64) for a in (scale, np.zeros(scale.shape) if zero is None else zero)]
+    scales, zeros = (a if block < 2 else np.repeat(a, block, 1) for a in every)
     codes = rng.integers(-128, 128, shape).astype(np.int8)
-    values = (codes.astype(np.float64) - zeros) * repeated
+    values = (codes.astype(np.float64) - zeros) * scales
     for offset in (0, 1, 3, 16):
         room = np.full(codes.size + 40, 7, np.float32)
         out = room[offset : offset + codes.size].reshape(shape)
         lp.dequantize_linear(codes, scale.astype(np.float32), zero, out=out, **options)
         assert np.array_equal(out, values)
         bytes_ = np.full(codes.size + 40, 7, np.int8)
-        out = bytes_[offset : offset + codes.size].reshape(shape)
+        found = bytes_[offset : offset + codes.size].reshape(shape)
         dtype = None if zero_points else "int8"
         lp.quantize_linear(
-            values.astype(np.float32), scale.astype(np.float32), zero, output_dtype=dtype, out=out, **options
+            values.astype(np.float32), scale.astype(np.float32), zero, output_dtype=dtype, out=found, **options
         )
-        assert np.array_equal(out, codes)
+        assert np.array_equal(found, codes)
         assert np.all(np.delete(room, np.s_[offset : offset + codes.size]) == 7)
         assert np.all(np.delete(bytes_, np.s_[offset : offset + codes.size]) == 7)
 

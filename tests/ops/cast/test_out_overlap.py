@@ -80,16 +80,10 @@ def test_out_over_scales_and_zero_points(place: int, n: int) -> None:
     codes = rng.integers(-100, 101, n).astype(np.int8)
     numbers, zeros = 2.0 ** rng.integers(-3, 4, n // 32), rng.integers(-20, 21, n // 32)
     x = (codes * np.repeat(numbers, 32)).astype(np.float32)
-    for kind in ("scale", "zero_point"):
+    for kind, dtype in (("scale", np.float32), ("zero_point", np.int8)):
         room = np.zeros(max(n, place + n // 32 * 4), np.int8)
-        scale, zero = numbers.astype(np.float32), zeros.astype(np.int8)
-        if kind == "scale":
-            held = room[place : place + n // 32 * 4].view(np.float32)
-            held[:] = scale
-            scale = held
-        else:
-            held = room[place : place + n // 32]
-            held[:] = zero
-            zero = held
-        lp.quantize_linear(x, scale, zero, axis=0, block_size=32, out=room[:n])
+        operands: dict[str, Any] = {"scale": numbers.astype(np.float32), "zero_point": zeros.astype(np.int8)}
+        held = room[place : place + operands[kind].nbytes].view(dtype)
+        held[:] = operands[kind]
+        lp.quantize_linear(x, **{**operands, kind: held}, axis=0, block_size=32, out=room[:n])
         assert np.array_equal(room[:n], codes + np.repeat(zeros, 32)), kind
