@@ -176,3 +176,19 @@ def test_torch_forks_with_our_conversions() -> None:
     found = torch.cat(list(loader))
     expected = torch.tensor([[i + 0.3] * 2 for i in range(4)]).bfloat16().float()
     assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_callers_use_the_memory_of_scales_in_turn(workers: int) -> None:
+    """Scales in float16, and zero points, are converted to memory that is kept for the next call."""
+    codes = np.random.default_rng(workers).integers(-100, 101, (1 << 15, 32)).astype(np.int8)
+
+    def is_right(seed: int) -> bool:
+        rng = np.random.default_rng(seed)
+        scale = (2.0 ** rng.integers(-3, 4, (len(codes), 1))).astype(np.float16)
+        zero = rng.integers(-20, 21, scale.shape).astype(np.int8)
+        values = lp.dequantize_linear(codes, scale, zero, axis=1, block_size=32, output_dtype="float32")
+        return np.array_equal(values, (codes.astype(np.float32) - zero) * scale)
+
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        assert all(pool.map(is_right, range(12)))
