@@ -8,7 +8,7 @@ cdef extern from "memory_speed.h" nogil:
 
 cdef enum:
     MEASURED_PAIRS = 8        # of chunks, with and without
-    MEASURED_CALLS = 3        # in each way: once in fifteen, by what else the machine does, the slower one wins
+    MEASURED_CALLS = 3        # in each way: in one alone, by what else the machine does, the slower one may win
     MEASURED_BYTES = 1 << 25  # of a conversion, at both ends together, from which it is measured
     LONG_ROW = 512            # elements beyond which what is prefetched lies in the same row
     HELD = 1024               # elements up to which the lock of the interpreter is kept: to let go of it takes longer
