@@ -3,11 +3,11 @@
 # No value of a call is kept: scales and zero points are read, and converted, each time.
 
 cdef enum:
-    KEY_RANK = 8         # axes of arrays in calls that are remembered
-    KEY_WORDS = 64       # of a key
+    KEY_RANK = 8      # axes of arrays in calls that are remembered
+    KEY_WORDS = 64    # of a key
     MOST_NAMES = 4096
-    LAST_CALLS = 256     # places of calls that were looked for last, a power of two
-    SPREAD_ROOM = 64     # elements past the end of scales that are repeated, which are written several at a time
+    LAST_CALLS = 256  # places of calls that were looked for last, a power of two
+    SPREAD_ROOM = 64  # elements past the end of scales that are repeated, which are written several at a time
 
 cdef int64_t LARGEST_INT = <int64_t>1 << 53  # float64 holds all integers up to here
 
@@ -381,15 +381,6 @@ cdef inline bint are_apart(const char *a, Py_ssize_t a_size, const char *b, Py_s
 cdef inline bint is_zero(const char *memory, Py_ssize_t size) noexcept nogil:
     # Whether the first byte is 0, and each equals the next.
     return size == 0 or memory[0] == 0 and memcmp(memory, memory + 1, size - 1) == 0
-
-
-cdef object memory_for_operand(Py_ssize_t nbytes):
-    cdef Py_ssize_t i
-    if nbytes >= KEPT_FROM:
-        for i in range(len(kept_memory)):
-            if nbytes <= PyByteArray_GET_SIZE(kept_memory[i]):
-                return kept_memory.pop(i)
-    return PyByteArray_FromStringAndSize(NULL, nbytes)
 
 
 cdef object read_operand(

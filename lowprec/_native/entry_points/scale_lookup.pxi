@@ -29,6 +29,15 @@ cdef enum:
     SHORTEST = 512       # elements of a segment that a loop takes alone; scales of shorter ones are copied to a tile
 
 
+cdef object memory_for_operand(Py_ssize_t nbytes):
+    cdef Py_ssize_t i
+    if nbytes >= KEPT_FROM:
+        for i in range(len(kept_memory)):
+            if nbytes <= PyByteArray_GET_SIZE(kept_memory[i]):
+                return kept_memory.pop(i)
+    return PyByteArray_FromStringAndSize(NULL, nbytes)
+
+
 cdef inline bint is_aligned(const void *memory, size_t item) noexcept nogil:
     return <size_t>memory % item == 0
 
