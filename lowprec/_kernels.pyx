@@ -221,13 +221,18 @@ include "_native/entry_points/dense_arrays.pxi"
 
 def run(
     Program program not None, const uint8_t[::1] src, uint8_t[::1] dst, Py_ssize_t n, Operands operands,
-    int n_threads,
+    stream, int n_threads,
 ) -> None:
-    """Convert `n` elements from the bytes of `src` to the bytes of `dst`, which must not overlap."""
+    """Convert `n` elements from the bytes of `src` to the bytes of `dst`, which must not overlap.
+
+    `stream` is a seed and the place of the first random number; None without.
+    """
+    cdef steps_t seeded
+    seed, offset = stream or (None, 0)
     cdef const uint8_t *s = &src[0] if src.shape[0] else NULL
     cdef uint8_t *d = &dst[0] if dst.shape[0] else NULL
     check_sizes(program, src.shape[0], dst.shape[0], n)
-    run_dense(program, s, d, n, operands, n_threads)
+    run_dense(program, seeded_steps(&program.steps, seed, offset, &seeded), s, d, n, operands, n_threads)
 
 
 include "_native/entry_points/torch_tensors.pxi"

@@ -12,6 +12,7 @@ from ..arrays.array_memory import check_out, empty_codes, from_codes, to_codes
 from ..arrays.libraries import has_host_memory, is_torch, is_traced
 from ..arrays.torch_tensors import mark_written
 from ..plans.plan import Method
+from ..spec.rounding_modes import Stream
 from .jobs import BlockJob, Job
 from .kernels_of_plan import make_program
 from .mx_nvfp4_blocks import quantize_blocks
@@ -74,11 +75,9 @@ def _run_any(job: Job) -> Any:
         packed=job.packed,
         unpacked=job.shape is not None,
     )
-    if job.stream is not None:
-        program = program.with_stream(*job.stream)
     n = math.prod(job.values_shape)
     operands = None if job.scales is None else ready_scales(job, n, dst)
-    _run_codes(program, src, dst, n, operands)
+    _run_codes(program, src, dst, n, operands, job.stream)
     if operands is not None:
         operands.keep_memory()
     if out_codes is None:
@@ -90,11 +89,18 @@ def _run_any(job: Job) -> Any:
     return out
 
 
-def _run_codes(program: _kernels.Program, src: _Array, dst: _Array, n: int, operands: _kernels.Operands | None) -> None:
+def _run_codes(
+    program: _kernels.Program,
+    src: _Array,
+    dst: _Array,
+    n: int,
+    operands: _kernels.Operands | None,
+    stream: Stream | None,
+) -> None:
     """Run the kernels from one array of codes to another; packed ones are 1-D bytes."""
     if src.flags.c_contiguous and dst.flags.c_contiguous:
-        shared(n, _kernels.run, program, src.reshape(-1).view(_BYTE), dst.reshape(-1).view(_BYTE), n, operands)
+        shared(n, _kernels.run, program, src.reshape(-1).view(_BYTE), dst.reshape(-1).view(_BYTE), n, operands, stream)
     elif n:
         if program.src_bits < 8 or program.dst_bits < 8:  # packed bytes have an axis
             src, dst = (side.reshape(1) if side.ndim == 0 else side for side in (src, dst))
-        shared(n, _kernels.run_strided, program, src, dst, operands)
+        shared(n, _kernels.run_strided, program, src, dst, operands, stream)

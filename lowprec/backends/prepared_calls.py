@@ -53,6 +53,10 @@ CASTS = _kernels.CallCache(CACHED, shared, by_shape=False)
 QUANTIZED = _kernels.CallCache(CACHED, shared, by_shape=True)
 DEQUANTIZED = _kernels.CallCache(CACHED, shared, by_shape=True)
 
+run_cast = CASTS.run
+run_quantized = QUANTIZED.run
+run_dequantized = DEQUANTIZED.run
+
 _NO_STREAM = None, FIRST
 """The seed and the offset of calls without random numbers."""
 

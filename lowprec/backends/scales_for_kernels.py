@@ -96,7 +96,7 @@ def _code_of(value: float, fmt: Format, parameter: str) -> _Array:
     number = INT64 if fmt.is_integer else FLOAT64
     code = np.empty(1, fmt.code_dtype)
     program = make_program(plan_of(number, fmt))
-    _kernels.run(program, np.array([value], number.dtype).view(_BYTE), code.view(_BYTE), 1, None, 1)
+    _kernels.run(program, np.array([value], number.dtype).view(_BYTE), code.view(_BYTE), 1, None, None, 1)
     return code.reshape(())
 
 

@@ -12,7 +12,7 @@ from ..arrays.storage_dtypes import format_of
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.backend_choice import dispatch
 from ..backends.jobs import Job
-from ..backends.prepared_calls import CASTS, CallKey, is_tensor_in_memory
+from ..backends.prepared_calls import CASTS, CallKey, is_tensor_in_memory, run_cast
 from ..plans.cast_plan import CAST, CAST_LIKE, TEXT, CastOptions, resolve, resolve_bits, rounding_arguments
 from ..plans.plan import copy_plan
 from ..spec.operator_versions import NEWEST
@@ -127,7 +127,7 @@ def cast(
     """
     given = "cast", to, source, saturate, round_mode, opset, rounding, overflow, nan, random_bits
     if type(x) is ndarray or not transformed():
-        result = CASTS.run(x, None, None, given, seed, offset, out)
+        result = run_cast(x, None, None, given, seed, offset, out)
         if result is not None:
             return result
     rules = (rounding, overflow, nan, seed, random_bits, offset)
@@ -208,7 +208,7 @@ def cast_like(
     given = "cast_like", target, source, saturate, round_mode, opset, rounding, overflow, nan, random_bits
     keyed = type(like) is ndarray if type(x) is ndarray else not transformed() and is_tensor_in_memory(like)
     if keyed:
-        result = CASTS.run(x, None, None, given, seed, offset, out)
+        result = run_cast(x, None, None, given, seed, offset, out)
         if result is not None:
             return result
     rules = (rounding, overflow, nan, seed, random_bits, offset)

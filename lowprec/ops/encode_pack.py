@@ -12,7 +12,7 @@ from ..arrays.storage_dtypes import format_of
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.backend_choice import dispatch
 from ..backends.jobs import Job
-from ..backends.prepared_calls import CASTS, CallKey
+from ..backends.prepared_calls import CASTS, CallKey, run_cast
 from ..plans.cast_plan import DECODE, ENCODE, PACK, UNPACK, CastOptions, resolve, resolve_unpacked, rounding_arguments
 from ..spec.formats import as_format
 from ..spec.operator_versions import NEWEST
@@ -94,7 +94,7 @@ def encode(
     """
     given = "encode", to, source, saturate, round_mode, opset, rounding, overflow, nan, random_bits, packed
     if type(x) is ndarray or not transformed():
-        result = CASTS.run(x, None, None, given, seed, offset, out)
+        result = run_cast(x, None, None, given, seed, offset, out)
         if result is not None:
             return result
     rules = (rounding, overflow, nan, seed, random_bits, offset)
@@ -179,7 +179,7 @@ def decode(
     """
     given = "decode", source, to, packed, shape
     if type(codes) is ndarray or not transformed():
-        result = CASTS.run(codes, None, None, given, None, FIRST, out)
+        result = run_cast(codes, None, None, given, None, FIRST, out)
         if result is not None:
             return result
     if dispatched(codes, out):
@@ -247,7 +247,7 @@ def pack(x: Array, source: object = None) -> Array:
     """
     given = "pack", source
     if type(x) is ndarray or not transformed():
-        result = CASTS.run(x, None, None, given, None, FIRST, None)
+        result = run_cast(x, None, None, given, None, FIRST, None)
         if result is not None:
             return result
     if dispatched(x):
@@ -298,7 +298,7 @@ def unpack(packed: Array, source: object, shape: int | Sequence[int]) -> Array:
     """
     given = "unpack", source, shape
     if type(packed) is ndarray or not transformed():
-        result = CASTS.run(packed, None, None, given, None, FIRST, None)
+        result = run_cast(packed, None, None, given, None, FIRST, None)
         if result is not None:
             return result
     if dispatched(packed):

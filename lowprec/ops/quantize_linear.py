@@ -11,7 +11,7 @@ from ..arrays.libraries import Array, is_torch, namespace
 from ..arrays.torch_tensors import EAGER, dispatched, transformed
 from ..backends.backend_choice import dispatch
 from ..backends.jobs import Job
-from ..backends.prepared_calls import DEQUANTIZED, QUANTIZED, CallKey
+from ..backends.prepared_calls import DEQUANTIZED, QUANTIZED, CallKey, run_dequantized, run_quantized
 from ..backends.scales_for_kernels import is_number, plain_operand, resolve_operands, scale_argument
 from ..plans.cast_plan import rounding_arguments
 from ..plans.quantize_plan import QuantizeOptions
@@ -75,7 +75,7 @@ def onnx_quantize_linear(
             overflow, nan, random_bits, float64_x, _BY_OPERATOR,
         )  # fmt: skip
         if type(x) is ndarray or not transformed():
-            result = QUANTIZED.run(x, scale, zero_point, named, seed, offset, out)
+            result = run_quantized(x, scale, zero_point, named, seed, offset, out)
             if result is not None:
                 return result
     if dispatched(x, scale, zero_point, out):
@@ -122,7 +122,7 @@ def onnx_dequantize_linear(
     if named is None:
         named = axis, block_size, output_dtype, packed, shape, opset, source, scale_format, _BY_OPERATOR
         if type(x) is ndarray or not transformed():
-            result = DEQUANTIZED.run(x, scale, zero_point, named, None, FIRST, out)
+            result = run_dequantized(x, scale, zero_point, named, None, FIRST, out)
             if result is not None:
                 return result
     if dispatched(x, scale, zero_point, out):
@@ -322,7 +322,7 @@ def quantize_linear(
         nan, random_bits,
     )  # fmt: skip
     if type(x) is ndarray or not transformed():
-        result = QUANTIZED.run(x, scale, zero_point, given, seed, offset, out)
+        result = run_quantized(x, scale, zero_point, given, seed, offset, out)
         if result is not None:
             return result
     if not is_torch(x):
@@ -409,7 +409,7 @@ def dequantize_linear(
     """
     given = axis, block_size, output_dtype, packed, shape, opset, source, scale_format
     if type(x) is ndarray or not transformed():
-        result = DEQUANTIZED.run(x, scale, zero_point, given, None, FIRST, out)
+        result = run_dequantized(x, scale, zero_point, given, None, FIRST, out)
         if result is not None:
             return result
     if not is_torch(x):

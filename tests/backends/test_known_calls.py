@@ -11,7 +11,6 @@ import pytest
 from support.optional import optional
 
 import lowprec as lp
-from lowprec._kernels import CallCache
 from lowprec.backends.prepared_calls import DEQUANTIZED, QUANTIZED
 from lowprec.ops import quantize_linear
 from lowprec.spec.formats import as_format
@@ -42,14 +41,8 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
         return run
 
-    class Spy:
-        def __init__(self, calls: CallCache) -> None:
-            self.run, self.find, self.remember, self.by_shape = (
-                spied(calls.run), calls.find, calls.remember, calls.by_shape,
-            )  # fmt: skip
-
-    for name in ("QUANTIZED", "DEQUANTIZED"):
-        monkeypatch.setattr(quantize_linear, name, Spy(getattr(quantize_linear, name)))
+    for name in ("run_quantized", "run_dequantized"):
+        monkeypatch.setattr(quantize_linear, name, spied(getattr(quantize_linear, name)))
     return seen
 
 

@@ -84,19 +84,19 @@ SCALED = Program(("dequantize",), 32, 32, {})
 def test_memory_that_does_not_hold_the_elements(src: int, dst: int, n: int) -> None:
     message = f"`src` and `dst` must hold {n} elements; got {src} and {dst} bytes"
     with pytest.raises(ValueError, match=f"^{message}$"):
-        _kernels.run(PACK, bytes(src), bytearray(dst), n, None, 1)
+        _kernels.run(PACK, bytes(src), bytearray(dst), n, None, None, 1)
 
 
 @pytest.mark.parametrize(("src", "dst", "n"), [(0, 0, 0), (1, 1, 1), (4, 2, 4), (3, 2, 3), (20, 10, 20)])
 def test_memory_that_just_holds_the_elements(src: int, dst: int, n: int) -> None:
     codes = bytearray(dst)
-    _kernels.run(PACK, bytes([5]) * src, codes, n, None, 1)
+    _kernels.run(PACK, bytes([5]) * src, codes, n, None, None, 1)
     assert codes == bytes([0x55]) * (n // 2) + bytes([5]) * (n % 2)
 
 
 def test_a_program_with_scales_needs_them() -> None:
     with pytest.raises(ValueError, match=r"^`operands` must be there where, and only where, the program has loops"):
-        _kernels.run(SCALED, bytes(8), bytearray(8), 2, None, 1)
+        _kernels.run(SCALED, bytes(8), bytearray(8), 2, None, None, 1)
 
 
 def test_same_shape_takes_dense_arrays_and_strided_ones_to_write_to() -> None:

@@ -92,4 +92,4 @@ def test_elements_apart_from_each_other_are_aligned() -> None:
     target = as_format("bfloat16")
     program = make_program(make_plan(FLOAT32, target, cast_rules(FLOAT32, target)))
     with pytest.raises(ValueError, match="must be aligned to 4 bytes"):
-        _kernels.run_strided(program, moved(np.zeros(20, np.uint32), 2)[::2], np.zeros(10, np.uint16), None, 1)
+        _kernels.run_strided(program, moved(np.zeros(20, np.uint32), 2)[::2], np.zeros(10, np.uint16), None, None, 1)

@@ -108,7 +108,7 @@ def run(
     size, item = (n * program.dst_bits + 7) // 8, max(program.dst_bits // 8, 1)
     memory = np.full(64 + start * item + size + GUARD, UNTOUCHED, np.uint8)
     first = -memory.ctypes.data % 64 + start * item
-    _kernels.run(program, src.view(np.uint8), memory[first : first + size], n, operands, threads)
+    _kernels.run(program, src.view(np.uint8), memory[first : first + size], n, operands, None, threads)
     assert np.all(memory[:first] == UNTOUCHED)
     assert np.all(memory[first + size :] == UNTOUCHED)
     return memory[first : first + size]

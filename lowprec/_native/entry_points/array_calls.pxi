@@ -241,16 +241,17 @@ cdef class ScaleCall(ArrayCall):
                 find_step(
                     &self.steps[step], self.item, find, self.mask, self.last, low + place, low + size - place, other)
             place = size - place
-        run_dense(self.load, <const uint8_t *>high + place, <uint8_t *>values, self.count, None, 1)
+        run_dense(self.load, &self.load.steps, <const uint8_t *>high + place, <uint8_t *>values, self.count, None, 1)
         if self.both:
             clear_negative_zeros(low + place, self.count, self.item)
-            run_dense(self.load, <const uint8_t *>low + place, <uint8_t *>lows, self.count, None, 1)
+            run_dense(self.load, &self.load.steps, <const uint8_t *>low + place, <uint8_t *>lows, self.count, None, 1)
         kept = <void *>scales if self.store is not None else <void *>results[0]
         mode = lp_mode_enter()
         self.formula.compute(lows, values, self.count, kept, codes)
         lp_mode_leave(mode)
         if self.store is not None:
-            run_dense(self.store, <const uint8_t *>scales, <uint8_t *>results[0], self.count, None, 1)
+            run_dense(
+                self.store, &self.store.steps, <const uint8_t *>scales, <uint8_t *>results[0], self.count, None, 1)
         elif self.narrow_item:
             kept = results[len(self.results) - 1]
             for i in range(self.count):
@@ -362,7 +363,7 @@ cdef class BlockCall(ArrayCall):
                 if self.load is None:
                     memcpy(&start, &code, 4)
                 else:
-                    run_dense(self.load, <const uint8_t *>&code, <uint8_t *>&start, 1, None, 1)
+                    run_dense(self.load, &self.load.steps, <const uint8_t *>&code, <uint8_t *>&start, 1, None, 1)
                 largest = start
             if given and not 0 < global_scale < INFINITY:
                 return 0

@@ -183,20 +183,13 @@ cdef class HostCall:
         for axis in range(self.rank):
             self.lengths[axis] = shape[axis]
 
-    cdef Program seeded_program(self, seed, offset):
-        # The program with its random numbers; None where a seed is missing, out of range or of another kind.
-        if not takes_stream(self.seeded, seed, offset):
-            return None
-        return self.program.with_stream(seed, offset) if self.seeded else self.program
-
     cdef int carry_out(
-        self, Program program, const char *x, Py_ssize_t n, const char *scale, const char *zero, scale_number,
+        self, const steps_t *steps, const char *x, Py_ssize_t n, const char *scale, const char *zero, scale_number,
         zero_number, char *result, layout_t *strided, int n_threads,
     ) except -1:
         # On dense memory; into dense memory or, where `strided` is not NULL, into that. 0, with nothing done, where the
         # general way has to be taken.
         cdef Operands operands = None
-        cdef const steps_t *steps = &program.steps
         cdef const char *first = result
         cdef const char *end = result + bytes_of(n, steps.dst_bits)
         cdef const operands_t *view = NULL
@@ -216,10 +209,10 @@ cdef class HostCall:
             if operands is None:
                 return 0
         if strided == NULL:
-            run_dense(program, <const uint8_t *>x, <uint8_t *>result, n, operands, n_threads)
+            run_dense(self.program, steps, <const uint8_t *>x, <uint8_t *>result, n, operands, n_threads)
             return 1
         if operands is not None:
-            if program.takes_reciprocals:
+            if self.program.takes_reciprocals:
                 operands.compute_reciprocals(n)
             view = &operands.view
         with nogil:
@@ -248,15 +241,19 @@ cdef class HostCall:
         return self.run_tensor(x, scale, zero_point, seed, offset, out, n_threads)
 
     cdef object run_tensor(self, x, scale, zero_point, seed, offset, out, int n_threads):
-        cdef Program program = self.seeded_program(seed, offset)
+        cdef steps_t seeded
+        cdef const steps_t *steps
         cdef tensor_view_t source, target, scale_view, zero_view
         cdef const char *scale_memory
         cdef const char *zero_memory
         cdef layout_t source_layout, target_layout
         cdef Py_ssize_t n
         cdef bint done = False
-        if program is None or (out is None and self.needs_out) or not view_tensor(x, &source):
+        if not takes_stream(self.seeded, seed, offset) or (out is None and self.needs_out):
             return None
+        if not view_tensor(x, &source):
+            return None
+        steps = seeded_steps(&self.program.steps, seed, offset, &seeded)
         n = self.values_of(source.tensor.rank, source.size)
         if not 0 <= n < tensors_below:  # memory for large results comes from NumPy, in huge pages
             return None
@@ -266,7 +263,7 @@ cdef class HostCall:
             if not source.dense:
                 return None
             if self.packed:
-                result = x.new_empty(bytes_of(n, program.steps.dst_bits), dtype=self.dtype)
+                result = x.new_empty(bytes_of(n, steps.dst_bits), dtype=self.dtype)
             elif self.shape is None or has_shape(&source.tensor, self.rank, self.lengths):
                 result = new_tensor_like(x, dtype=self.dtype)
             else:  # numbers take half the time of a tuple
@@ -278,15 +275,15 @@ cdef class HostCall:
         if not view_tensor(result, &target) or not self.is_shape_of(&source.tensor, &target.tensor, n):
             return None
         if not target.dense:
-            set_tensor_layout(&target_layout, &target.tensor, program.steps.dst_bits)
+            set_tensor_layout(&target_layout, &target.tensor, steps.dst_bits)
         if source.dense and (target.dense or self.route is not None):
             done = self.carry_out(
-                program, source.tensor.memory, n, scale_memory, zero_memory, scale, zero_point,
+                steps, source.tensor.memory, n, scale_memory, zero_memory, scale, zero_point,
                 <char *>target.tensor.memory, NULL if target.dense else &target_layout, n_threads)
         elif self.same_shape and not self.seeded:
-            set_tensor_layout(&source_layout, &source.tensor, program.steps.src_bits)
-            set_tensor_layout(&target_layout, &target.tensor, program.steps.dst_bits)
-            done = run_strided_layouts(program, &source_layout, &target_layout, n_threads)
+            set_tensor_layout(&source_layout, &source.tensor, steps.src_bits)
+            set_tensor_layout(&target_layout, &target.tensor, steps.dst_bits)
+            done = run_strided_layouts(self.program, &source_layout, &target_layout, n_threads)
         if done and out is not None:
             mark_written(out)
         return result if done else None
@@ -305,7 +302,8 @@ cdef class HostCall:
         return has_shape(target, source.rank, shape)
 
     cdef object run_array(self, cnp.ndarray x, scale, zero_point, seed, offset, out, int n_threads):
-        cdef Program program = self.seeded_program(seed, offset)
+        cdef steps_t seeded
+        cdef const steps_t *steps
         cdef cnp.ndarray result
         cdef Py_ssize_t n = self.values_of(cnp.PyArray_NDIM(x), cnp.PyArray_SIZE(x))
         cdef bint dense = cnp.PyArray_ISCARRAY_RO(x)
@@ -317,9 +315,9 @@ cdef class HostCall:
         cdef int rank = self.rank
         cdef cnp.npy_intp *lengths = self.lengths
         cdef cnp.npy_intp row
-        if program is None or n < 0 or (out is None and self.needs_out):
+        if not takes_stream(self.seeded, seed, offset) or n < 0 or (out is None and self.needs_out):
             return None
-        cdef const steps_t *steps = &program.steps
+        steps = seeded_steps(&self.program.steps, seed, offset, &seeded)
         if self.shape is None:
             rank, lengths = cnp.PyArray_NDIM(x), cnp.PyArray_DIMS(x)
         if steps.dst_bits < 8:
@@ -351,12 +349,12 @@ cdef class HostCall:
             return None
         if not (dense and cnp.PyArray_ISCARRAY(result)):
             if any_strides:
-                return result if run_arrays_strided(program, x, result, n_threads) else None
+                return result if run_arrays_strided(self.program, x, result, n_threads) else None
             set_strided_layout(
                 &layout, cnp.PyArray_DATA(result), rank, lengths, cnp.PyArray_STRIDES(result), steps.dst_bits)
             strided = &layout
         if self.carry_out(
-            program, cnp.PyArray_BYTES(x), n, scale_memory, zero_memory, scale, zero_point,
+            steps, cnp.PyArray_BYTES(x), n, scale_memory, zero_memory, scale, zero_point,
             cnp.PyArray_BYTES(result), strided, n_threads,
         ):
             return result
@@ -403,7 +401,8 @@ cdef object read_operand(
         else:
             target_holder = memory_for_operand(bytes_of(count, program.steps.dst_bits))
             target = PyByteArray_AS_STRING(target_holder)
-        run_dense(program, <const uint8_t *>memory[0], <uint8_t *>target, count, None, n_threads)
+        run_dense(
+            program, &program.steps, <const uint8_t *>memory[0], <uint8_t *>target, count, None, n_threads)
         memory[0] = target
         held = target_holder
     return held
@@ -478,13 +477,25 @@ cdef Py_ssize_t describe_options(tuple options, int64_t *words, Py_ssize_t count
     return count
 
 
-cdef inline Py_ssize_t copy_addresses(tuple options, int64_t *words, Py_ssize_t count) noexcept:
-    cdef Py_ssize_t index
-    if count < 0 or len(options) > KEY_WORDS - count:
+cdef Py_ssize_t copy_addresses(tuple options, int64_t *words, Py_ssize_t count) except -2:
+    # Words of options by their addresses, but of tuples, which callers make for each call, by what is in them.
+    cdef Py_ssize_t index, more
+    cdef PyObject *option
+    if count < 0:
         return -1
     for index in range(len(options)):
-        words[count + index] = <int64_t><size_t>PyTuple_GET_ITEM(options, index)
-    return count + len(options)
+        if count > KEY_WORDS - KEY_RANK - 1:
+            return -1
+        option = PyTuple_GET_ITEM(options, index)
+        if isinstance(<object>option, tuple):
+            more = describe_lengths(<object>option, words + count)
+            if more < 0:
+                return -1
+            count += more
+        else:
+            words[count] = <int64_t><size_t>option
+            count += 1
+    return count
 
 
 cdef inline Py_ssize_t describe_option(option, int64_t *words) except -2:
@@ -676,6 +687,7 @@ cdef class CallCache:
         """Return what a call that came before comes to, of arrays as the keys describe them; None for other calls."""
         return self.look_up(x, scale, zero_point, options)
 
+    @cython.binding(False)  # one that is bound once takes less time to call
     def run(self, x, scale, zero_point, tuple options not None, seed, offset, out) -> object:
         """Carry out a call that came before; None, with nothing done, where `HostCall.run` has it.
 

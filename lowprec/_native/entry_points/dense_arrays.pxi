@@ -90,14 +90,15 @@ def prefetch_from(Py_ssize_t nbytes) -> int:
 
 
 cdef int run_dense(
-    Program program, const uint8_t *s, uint8_t *d, Py_ssize_t n, Operands operands, int n_threads,
+    Program program, const steps_t *steps, const uint8_t *s, uint8_t *d, Py_ssize_t n, Operands operands,
+    int n_threads,
 ) except -1:
+    # `steps` are those of the program, perhaps with a seed.
     cdef Py_ssize_t size, chunks, chunk, start, nbytes
     cdef Py_ssize_t done = 0
     cdef gain_t *gain = NULL
     cdef bint prefetches, streams, streamable
     cdef int64_t time
-    cdef const steps_t *steps = &program.steps
     cdef const operands_t *view = NULL
     cdef layout_t src_layout, dst_layout
     check_operands(program, operands)

@@ -235,6 +235,7 @@ cdef bint rounds_beyond_reach(const params_t *params, tuple names):
 
 
 @cython.freelist(4)
+@cython.no_gc  # what it holds holds no program
 cdef class Program:
     """The loops of one conversion, in order, with their parameters and the widths at both ends."""
 
@@ -269,15 +270,6 @@ cdef class Program:
             self.steps.fused = fused_index[chain]
             self.steps.multiplies = self.takes_reciprocals = chain in multiplying
 
-    def with_stream(self, uint64_t seed, uint64_t offset) -> Program:
-        """Return this program with the random numbers of a seed, those of the first element at `offset`."""
-        cdef Program program = Program.__new__(Program)
-        program.steps = self.steps
-        program.steps.stream = stream_t(seed, offset)
-        program.names, program.gains = self.names, self.gains
-        program.takes_scales, program.takes_reciprocals = self.takes_scales, self.takes_reciprocals
-        return program
-
     @property
     def takes_random_numbers(self):
         """Whether what an element becomes depends on its index."""
@@ -307,5 +299,13 @@ cdef class Program:
 
 cdef tuple _key(Program program):
     cdef const steps_t *steps = &program.steps
-    stream = steps.stream.seed, steps.stream.position
-    return program.names, steps.fused, steps.src_bits, steps.dst_bits, program.params, stream
+    return program.names, steps.fused, steps.src_bits, steps.dst_bits, program.params
+
+
+cdef const steps_t *seeded_steps(const steps_t *steps, seed, offset, steps_t *seeded) except NULL:
+    # The steps with the random numbers of a seed, those of the first element at `offset`; without a seed as they are.
+    if seed is None:
+        return steps
+    seeded[0] = steps[0]
+    seeded.stream = stream_t(seed, offset)
+    return seeded

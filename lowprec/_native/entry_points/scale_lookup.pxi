@@ -61,6 +61,7 @@ cdef int set_scale_item(operands_t *view, int scale_item) except -1:
 
 
 @cython.freelist(4)
+@cython.no_gc  # what it holds holds no operands
 cdef class Operands:
     """The scales and zero points of one call, in the order of the axes, and which elements share them."""
 

@@ -299,15 +299,17 @@ cdef void run_layouts(
         run_strided_chunk(steps, src, dst, start, min(size, n - start), n, operands)
 
 
-def run_strided(Program program not None, src, dst, Operands operands, int n_threads) -> int:
+def run_strided(Program program not None, src, dst, Operands operands, stream, int n_threads) -> int:
     """Convert every element of `src` into `dst`, arrays of one shape and any strides, which must not overlap.
 
-    Where the program packs or unpacks, that side is a dense array of bytes. Return how many axes the arrays have when
-    those that their strides allow are made one.
+    Where the program packs or unpacks, that side is a dense array of bytes; `stream` is as in `run`. Return how many
+    axes the arrays have when those that their strides allow are made one.
     """
     cdef Py_buffer src_view, dst_view
     cdef layout_t src_layout, dst_layout
-    cdef const steps_t *steps = &program.steps
+    cdef steps_t seeded
+    seed, offset = stream or (None, 0)
+    cdef const steps_t *steps = seeded_steps(&program.steps, seed, offset, &seeded)
     cdef Py_ssize_t n
     cdef const operands_t *operands_view = NULL
     cdef bint packed
