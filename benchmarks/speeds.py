@@ -3,7 +3,8 @@
 Every contender runs once a round, in turn, into memory of its own that was written before; minima count. `lowprec` has
 the loops of the best instruction set here, `AVX2` and `baseline` those of lesser ones, `non-temporal` is the copy with
 stores past the cache, `2 threads` a multiple of the copy on two. ✗ marks a missed target; the last column names peers
-that return other bits, which is checked before. Blocks and scales are of rows of 4096 elements.
+that return other bits, which is checked before. Blocks and scales are of rows of 4096 elements. Of several `--runs` the
+medians count, of each row and contender. At the end are the peers that take less than 0.97 of our time.
 
 `check` times conversions of 64 Ki elements, in the cache, on one thread, and compares with the run that is stored for
 the same vendor, generation and instruction set; where none is, it judges nothing. A slower one is timed again, up to
@@ -13,6 +14,7 @@ three times; the least multiple counts.
 from __future__ import annotations
 
 import argparse
+import statistics
 import tempfile
 import time
 import warnings
@@ -33,6 +35,8 @@ import lowprec as lp
 from lowprec import _kernels
 from lowprec.checkpoints.memory_limit import parse_size
 
+AHEAD = 0.97
+"""Of our time: a peer that takes less is faster."""
 LARGE = 1 << 20
 """Elements from which a run takes longer, and non-temporal stores and two threads are shown."""
 TABLES: dict[str, tuple[Callable[..., Iterator[Row]], tuple[str, ...]]] = {
@@ -114,6 +118,31 @@ def table(command: str, roof: Roof, n: int, options: argparse.Namespace) -> list
         cells = stored_runs.cells_of(found[-1], names, n, known, _kernels.isa(), statistic, [change])
         print(f"| {' | '.join(cells)} |", flush=True)
     return found
+
+
+def medians_of(runs: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Return the rows of several runs as those of one: the medians of what each contender took where it took part."""
+    found = []
+    for same in zip(*runs, strict=True):
+        row = dict(same[0])
+        for kind in ("minimum", "median"):
+            names = dict.fromkeys(name for one in same for name in one[kind])
+            row[kind] = {
+                name: statistics.median(one[kind][name] for one in same if name in one[kind]) for name in names
+            }
+        found.append(row)
+    return found
+
+
+def peers_ahead(found: list[dict[str, Any]], others: tuple[str, ...], statistic: str) -> str:
+    """Return which peers take less than `AHEAD` of our time in which rows."""
+    ahead = [
+        f"{row['case']}: {name} {time / row[statistic]['lowprec']:.2f}"
+        for row in found
+        for name, time in row[statistic].items()
+        if name in others and time / row[statistic]["lowprec"] < AHEAD
+    ]
+    return f"peers that take less than {AHEAD} of our time: {'; '.join(ahead) or 'none'}"
 
 
 def fresh(roof: Roof, n: int) -> list[dict[str, Any]]:
@@ -238,6 +267,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
         "--minutes", type=float, default=0,
         help="casts: time of a size (default: 3.5, from 1 Mi elements up 8); where it gets short, peers are left out",
     )  # fmt: skip
+    parser.add_argument("--runs", type=int, default=1, help="how many runs, whose medians count (default 1)")
     parser.add_argument("--threads", type=int, default=1, help="of lowprec and every peer (default 1)")
     parser.add_argument("--isa", help="base, v3, v4 or v4_vbmi (default: the best here)")
     parser.add_argument("--median", action="store_true", help="print medians, not minima; both are stored")
@@ -282,7 +312,9 @@ def main(arguments: list[str]) -> int:
             run |= {"note": options.note} if options.note else {}
             run |= {"clock": "processor time"} if options.cpu_time else {}
             print(stored_runs.described(run))
-            run["rows"] = table(command, roof, n, options)
+            run |= {"runs": options.runs} if options.runs > 1 else {}
+            run["rows"] = medians_of([table(command, roof, n, options) for _ in range(options.runs)])
+            print(f"\n{peers_ahead(run['rows'], TABLES[command][1], 'median' if options.median else 'minimum')}")
             if command == "casts" and not options.only:
                 large = {"fresh": partial(fresh, roof, n)}
                 for name, found in (large if n >= LARGE else SMALL).items():

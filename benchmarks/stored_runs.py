@@ -278,7 +278,8 @@ def heading(run: dict[str, Any]) -> str:
     """Return what a stored run measured, and how many targets it misses."""
     threads = run.get("threads", 1)
     missed = sum(any(MISSED in cell for cell in cells) for cells in run_table(run)[1])
-    counted = f"minima of interleaved rounds{', processor time' * ('clock' in run)}"
+    runs = f", medians of {run['runs']} runs" if "runs" in run else ""
+    counted = f"minima of interleaved rounds{', processor time' * ('clock' in run)}{runs}"
     return (
         f"{size(run['elements'])} elements, {threads} thread{'s' * (threads > 1)}, {counted}; "
         f"{missed} of {len(run['rows'])} rows miss a target"
