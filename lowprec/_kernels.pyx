@@ -14,7 +14,7 @@ from cpython.ref cimport Py_INCREF
 from cython.parallel cimport prange
 from libc.float cimport FLT_MAX
 from libc.math cimport INFINITY, rint
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 cimport cython
@@ -27,7 +27,7 @@ from lowprec._native.block_types cimport (
 from lowprec._native.kernel_types cimport (
     RUN_SHIFT, SCALE_COLUMNS, SCALE_ELEMENTWISE, SCALE_MODES, SCALE_RUNS, SCALE_UNIFORM, TILE, beyond_blocks_t,
     compare_t, decode_blocks_t, encode_blocks_t, loop_t, params_t, random_loop_t, range_t, reciprocals_t, remaining_t,
-    repeat_t, scale_loop_t, scales_t, seen_t, stream_t,
+    repeat_t, scale_loop_t, scales_t, seen_t, stream_t, zero_words_t,
 )
 
 cdef extern from "float_mode.h" nogil:
@@ -109,6 +109,7 @@ cdef loop_t fused_loops[MAX_FUSED]
 cdef scale_loop_t fused_scale_loops[SCALE_MODES][MAX_FUSED]
 cdef compare_t compare_in_use
 cdef reciprocals_t reciprocals_in_use  # NULL where no loop takes them
+cdef zero_words_t zero_words_in_use    # the same
 cdef repeat_t repeat_in_use[2]  # of 4 and of 8 bytes
 cdef range_t ranges_in_use[4][2]  # by the width of a code; the largest magnitude, both ends
 cdef block_loops_t blocks_in_use[MAX_BLOCKS]
@@ -130,7 +131,7 @@ def available_isas() -> tuple[str, ...]:
 
 def use_isa(str name) -> None:
     """Switch every conversion to the loops of one instruction set; not while others convert."""
-    global isa_in_use, compare_in_use, reciprocals_in_use, multiplying
+    global isa_in_use, compare_in_use, reciprocals_in_use, zero_words_in_use, multiplying
     known = available_isas()
     if name not in known:
         raise ValueError(f"`name` must be one of {', '.join(known)} on this machine; got {name!r}")
@@ -167,6 +168,7 @@ def use_isa(str name) -> None:
     repeat_in_use[0], repeat_in_use[1] = <repeat_t><size_t>tier.REPEATS[0], <repeat_t><size_t>tier.REPEATS[1]
     compare_in_use = <compare_t><size_t>tier.COMPARE
     reciprocals_in_use = <reciprocals_t><size_t>tier.RECIPROCALS
+    zero_words_in_use = <zero_words_t><size_t>tier.ZERO_WORDS
     for width in range(4):
         for ends in range(2):
             ranges_in_use[width][ends] = <range_t><size_t>tier.RANGES[width][ends]

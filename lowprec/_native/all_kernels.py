@@ -139,6 +139,7 @@ _OTHER_CASTS = (
     ("unpack4", "decode8_to16"),
     ("encode8_from16", "pack4"),
     ("encode8_from64", "pack4"),
+    ("truncate32_to8", "pack4"),
     ("float64_to_float32_odd", "encode_upper16"),
     ("float64_to_float32_odd", "encode_power8"),
     ("float64_to_float32_sticky", "encode_half16"),
@@ -323,7 +324,7 @@ def of_writer(store: str) -> str:
     """Return whose constants a store takes."""
     if ("quotients" in store and "float8" not in store) or "rounded" in store:
         return "integer8"
-    return "float8" if "float8" in store else "any_rule8" if "any_rule8" in store else store
+    return "float8" if "float8" in store else store.removeprefix("packed_").removesuffix("_of_halves")
 
 
 def writer_type(name: str) -> str:

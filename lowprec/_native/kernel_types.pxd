@@ -1,5 +1,5 @@
 # The types that the loops and their callers share: parameters, signatures, scales.
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t, uint64_t
 
 cdef extern from "params.h" nogil:
     ctypedef struct params_t:  # what each field is stands there
@@ -102,6 +102,7 @@ cdef struct scales_t:
     const void *scale
     const void *zero         # 4 bytes each
     const float *reciprocal  # SCALE_COLUMNS: one for each scale; NULL where not all are known to be in reach
+    const int16_t *zero_words  # SCALE_COLUMNS: zero points as vectors add them to words; NULL where there are none
     Py_ssize_t offset        # SCALE_RUNS: from the start of the first run to the first element
     int run_shift            # SCALE_RUNS: a run has 1 << run_shift elements
     Py_ssize_t columns       # SCALE_COLUMNS: the elements of a row, a multiple of 64
@@ -127,6 +128,7 @@ ctypedef void (*repeat_t)(
     const void *src, void *dst, Py_ssize_t n, Py_ssize_t offset, Py_ssize_t length,
 ) noexcept nogil
 ctypedef bint (*reciprocals_t)(const float *scale, Py_ssize_t count, float *reciprocal) noexcept nogil
+ctypedef void (*zero_words_t)(const void *zero, Py_ssize_t count, int16_t *words) noexcept nogil
 
 
 # The error statistics of `compare` so far.

@@ -78,7 +78,11 @@ cdef Py_ssize_t rows_of_columns(const operands_t *o, const place_t *at, Py_ssize
     else:
         return 0
     scales.mode = SCALE_COLUMNS
-    return rows if scales.columns % GROUP == 0 else 0
+    if scales.columns % GROUP != 0:
+        return 0
+    if o.zero_words != NULL:
+        scales.zero_words = o.zero_words + (<const float *>scales.scale - <const float *>o.scale)
+    return rows
 
 
 cdef inline Py_ssize_t columns_of(const steps_t *steps, const operands_t *operands, Py_ssize_t n) noexcept nogil:

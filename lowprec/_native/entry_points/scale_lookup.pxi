@@ -11,6 +11,7 @@ cdef struct operands_t:
     const char *scale
     const char *zero         # 4 bytes each; NULL if there are none
     const float *reciprocal  # of the scales, where `compute_reciprocals` made them; else NULL
+    const int16_t *zero_words  # and of zero points what loops by columns add
     int scale_item           # bytes
     Py_ssize_t inner
     Py_ssize_t length
@@ -108,14 +109,19 @@ cdef class Operands:
         # Once a call, where neighbours have different scales and each scale is used eight times or more.
         cdef lp_mode mode
         cdef float *reciprocal
+        cdef int16_t *words
         cdef bint each = self.view.width > 1 or self.view.inner == 1 and self.view.block == 1
         if self.reciprocal is not None or reciprocals_in_use == NULL or not each or not 1 < self.count <= n // 8:
             return
-        self.reciprocal = bytearray(self.count * sizeof(float))
+        self.reciprocal = bytearray(self.count * (sizeof(float) + sizeof(int16_t)))
         mode = lp_mode_enter()
         reciprocal = <float *>PyByteArray_AS_STRING(self.reciprocal)
         if reciprocals_in_use(<const float *>self.view.scale, self.count, reciprocal):
             self.view.reciprocal = reciprocal
+            if self.view.zero != NULL and zero_words_in_use != NULL and self.count % GROUP == 0:
+                words = <int16_t *>(reciprocal + self.count)
+                zero_words_in_use(self.view.zero, self.count, words)
+                self.view.zero_words = words
         lp_mode_leave(mode)
 
 
@@ -138,6 +144,7 @@ cdef inline scales_t scales_at(const operands_t *o, Py_ssize_t index) noexcept n
     scales.scale = o.scale + index * o.scale_item
     scales.zero = <const void *>NULL if o.zero == NULL else <const void *>(o.zero + index * 4)
     scales.reciprocal = <const float *>NULL if o.reciprocal == NULL else o.reciprocal + index
+    scales.zero_words = <const int16_t *>NULL
     scales.offset = 0
     scales.run_shift = -1
     scales.columns = 0

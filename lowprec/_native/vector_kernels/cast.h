@@ -459,15 +459,22 @@ LP_VECTOR lp_writer lp_writer_of_truncated8(const params_t *p) {
     w.fits = 1;
     return w;
 }
-LP_VECTOR void lp_write_truncated8(int plain, lp_float_group x, uint8_t *d, const lp_writer *w) {
+LP_VECTOR lp_bytes lp_truncated_codes(lp_float_group x, const lp_writer *w) {
     lp_words low[2];
-    (void)plain;
     for (int j = 0; j < 2; j++) {
         const lp_ints p = ints_whole_parts(x.v[2 * j]), q = ints_whole_parts(x.v[2 * j + 1]);
         low[j] = words_shift_left(words_of_lower_halves(p, q), 8);
     }
     const lp_bytes codes = bits_and(bytes_of_mixed_words(low[0], low[1]), w->mask);
-    bits_store(d, bytes_subtract(bits_xor(codes, w->extended), w->extended));
+    return bytes_subtract(bits_xor(codes, w->extended), w->extended);
+}
+LP_VECTOR void lp_write_truncated8(int plain, lp_float_group x, uint8_t *d, const lp_writer *w) {
+    (void)plain;
+    bits_store(d, lp_truncated_codes(x, w));
+}
+LP_VECTOR void lp_write_packed_truncated8(int plain, lp_float_group x, uint8_t *d, const lp_writer *w) {
+    (void)plain;
+    bytes_store_pairs(d, lp_truncated_codes(x, w));
 }
 
 #define lp_writer_of_words lp_writer_of_float32
