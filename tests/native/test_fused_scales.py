@@ -89,6 +89,7 @@ LAYOUTS = [
     blocks(1, 9000, 4096), blocks(3, 1100, 25), blocks(2, 1500, 100), blocks(40, 32, 32), blocks(9, 333, 999),
     blocks_across(40, 70, 16), blocks_across(4, 1101, 3), blocks_across(7, 33, 2, 5), blocks_across(33, 101, 32, 3),
     blocks(5, 1501, 32), first_axis(9, 1001), first_axis(9, 33, 11),  # packed rows that end within a byte
+    last_axis(40, 128), blocks_across(36, 192, 12, 2),  # loops by columns, some of which prefetch
 ]  # fmt: skip
 
 
