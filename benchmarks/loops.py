@@ -84,6 +84,7 @@ class Scales(ctypes.Structure):
         ("run_shift", ctypes.c_int),
         ("columns", ctypes.c_ssize_t),
         ("mode", ctypes.c_int),
+        ("zero_words", ctypes.c_void_p),
     )
 
 
@@ -168,10 +169,18 @@ def _time(row: Row, tier: Any, timer: Any, n: int, rounds: int = 0) -> float:
     scales, reciprocal = None, np.float32(1) / row.scale
     if row.granularity:
         address = tier.FUSED_SCALE_LOOPS[row.chain][MODES[row.granularity]]
-        zero = None if row.zero is None else row.zero.ctypes.data
+        zero = zero_words = None
+        if row.zero is not None:
+            zero = row.zero.ctypes.data
+            made = np.empty(row.zero.size, np.int16)
+            if getattr(tier, "ZERO_WORDS", 0):  # older ones have none
+                zero_words = made.ctypes.data
+                function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_void_p)(tier.ZERO_WORDS)
+                function(zero, row.columns, zero_words)
         scales = Scales(
-            row.scale.ctypes.data, zero, reciprocal.ctypes.data, 0, BLOCK_SHIFT, row.columns, MODES[row.granularity]
-        )
+            row.scale.ctypes.data, zero, reciprocal.ctypes.data, 0, BLOCK_SHIFT, row.columns, MODES[row.granularity],
+            zero_words,
+        )  # fmt: skip
     else:
         address = tier.FUSED_LOOPS.get(row.chain) or tier.LOOPS[row.chain]
     how = (0, 1, rounds or 10) if n > 1 << 20 else (NEVER, 20, rounds or 1500)

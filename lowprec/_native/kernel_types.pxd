@@ -102,11 +102,11 @@ cdef struct scales_t:
     const void *scale
     const void *zero         # 4 bytes each
     const float *reciprocal  # SCALE_COLUMNS: one for each scale; NULL where not all are known to be in reach
-    const int16_t *zero_words  # SCALE_COLUMNS: zero points as vectors add them to words; NULL where there are none
     Py_ssize_t offset        # SCALE_RUNS: from the start of the first run to the first element
     int run_shift            # SCALE_RUNS: a run has 1 << run_shift elements
     Py_ssize_t columns       # SCALE_COLUMNS: the elements of a row, a multiple of 64
     int mode
+    const int16_t *zero_words  # SCALE_COLUMNS: zero points as vectors add them to words; NULL where there are none
 
 
 # The random numbers of the elements that a loop converts: the seed of the stream, the slot of the first element.

@@ -35,7 +35,8 @@ static uint64_t wide_scale[SCALES];
 static uint32_t scale[SCALES], zero[SCALES], runs[SCALES], run_zero[SCALES], spread[SCALES], spread_zero[SCALES];
 static uint32_t repeated[SCALES], repeated_zero[SCALES];
 static float reciprocal[SCALES];
-static const remaining_t NONE;
+static int16_t zero_words[COLUMNS];
+static remaining_t after; /* elements that follow; fewer than none: nothing is prefetched */
 
 static uint64_t next(void) { /* xorshift* */
     static uint64_t state = 88172645463325252u;
@@ -146,9 +147,9 @@ static void run(
     const entry_t *entry, int mode, const scales_t *scales, const void *s, void *d, Py_ssize_t n, const params_t *p
 ) {
     static const stream_t stream = {SEED, 5};
-    if (entry->loop[1]) ((scale_loop_t)entry->loop[mode])(s, d, n, NONE, scales, p);
-    else if (entry->is_random) ((random_loop_t)entry->loop[0])(s, d, n, NONE, &stream, p);
-    else ((loop_t)entry->loop[0])(s, d, n, NONE, p);
+    if (entry->loop[1]) ((scale_loop_t)entry->loop[mode])(s, d, n, after, scales, p);
+    else if (entry->is_random) ((random_loop_t)entry->loop[0])(s, d, n, after, &stream, p);
+    else ((loop_t)entry->loop[0])(s, d, n, after, p);
 }
 
 /* Whether the loop by tables has the bytes of the loop that it stands for; with several scales where it takes one: any
@@ -182,6 +183,7 @@ static int convert(const program_t *p, int mode, int points) { /* whether the fu
     own.scale = mode == 2 ? runs : scale, own.zero = points ? (mode == 2 ? run_zero : zero) : NULL;
     own.reciprocal = reciprocal, own.offset = 16, own.run_shift = 5, own.mode = mode;
     own.columns = COLUMNS;
+    if (mode == 3 && points) lp_zero_words(zero, COLUMNS, zero_words), own.zero_words = zero_words;
     const void *from = source;
     for (int i = 0; i < p->steps; i++) {
         void *to = i == p->steps - 1 ? output : tiles[i % 2];
@@ -191,8 +193,13 @@ static int convert(const program_t *p, int mode, int points) { /* whether the fu
     if (mode == 0 && !points && !same_by_tables(p)) return 0;
     if (p->fused == NULL) return 1;
     if (p->scaled) TIER(reciprocals)((const float *)own.scale, mode == 0 ? 1 : count + SCALES - CAPACITY, reciprocal);
-    run(p->fused, mode, &own, source, fused_output, n, &p->params);
-    return memcmp(output, fused_output, (size_t)(n * p->output_bits + 7) / 8) == 0;
+    int same = 1;
+    for (int prefetches = 0; prefetches < 2; prefetches++) { /* with and without, loops by columns go other ways */
+        after.src = after.dst = prefetches ? 0 : -CAPACITY;
+        run(p->fused, mode, &own, source, fused_output, n, &p->params);
+        same &= memcmp(output, fused_output, (size_t)(n * p->output_bits + 7) / 8) == 0;
+    }
+    return same;
 }
 
 /* A line for each program: a hash for each scale mode, without zero points and with them; of every length from the
