@@ -1,9 +1,10 @@
 """What a compiler makes of the loops, without a clock: the commands `vectorised` and `instructions`.
 
 `vectorised` prints how many inner loops of each tier gcc leaves scalar, and fails on the unexpected. `instructions`
-counts those for 64 elements in the inner loops of vectors. A loop has several texts, short ones for plain formats: the
-shortest is counted, and the longest with its branches for what is rare. Loops with runs of scales, which prepare these
-in loops of their own, are left out. An instruction is not a cycle.
+counts those for 64 elements in the inner loops of vectors. How many elements go through one, which compilers unroll,
+is known from what it stores. A loop has several texts, short ones for plain formats: the shortest is counted, and the
+longest with its branches for what is rare. Loops with runs of scales, which prepare these in loops of their own, are
+left out. An instruction is not a cycle.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from lowprec._native import all_kernels
+
+MODES = ("", "uniform", "elementwise", "columns")
 PACKAGE = Path(__file__).parent.parent / "lowprec"
 SETUP = ast.parse(Path(__file__).parent.parent.joinpath("setup.py").read_text(encoding="utf-8"))
 LITERALS = {
@@ -118,7 +122,8 @@ def is_known(name: str, count: int, known: dict[str, int]) -> bool:
     return count <= sum(known.get(part, 0) for part in {name, *parts})
 
 
-STORE = re.compile(r"(st[pr1]\s+\{?[qv]\d.*\[x|v?mov\S*\s+%[yz]mm\d+,.*\()")
+ARM_STORE = re.compile(r"st(p|u?r|1)\s+(\{[^}]*\}|[qd]\d+).*\[x")
+X86_STORE = re.compile(r"(\S+)\s+(?:\$\S+,)?%([xyz])mm\d+,[^%]*\((?!%r[sb]p)")
 
 
 class Instruction(NamedTuple):
@@ -154,8 +159,36 @@ def functions(listing: str) -> dict[str, list[Instruction]]:
     return found
 
 
-def loops_that_store(instructions: list[Instruction]) -> list[int]:
-    """Return how many instructions the loops have that hold no other loop and store vectors."""
+def stored_bytes(text: str) -> int:
+    """Return how many bytes of vectors an instruction stores; 0 for those that it keeps on the stack."""
+    if arm := ARM_STORE.match(text):
+        if arm[1] == "1":
+            first, _, last = arm[2].strip("{}").partition("-")
+            numbers = [int(re.findall(r"v(\d+)", register)[0]) for register in (first, last or first)]
+            return 16 * ((numbers[1] - numbers[0]) % 32 + 1)
+        return (16 if arm[2][0] == "q" else 8) * (2 if arm[1] == "p" else 1)
+    x86 = X86_STORE.match(text)
+    if x86 is None:
+        return 0
+    name, size = x86[1], {"x": 16, "y": 32, "z": 64}[x86[2]]
+    if name.startswith("vextract"):
+        return 32 if name.endswith("x4") and "64" in name else 16
+    if name.startswith("vpmov"):
+        return size // (4 if name.endswith("db") else 2)
+    return size // 2 if name == "vcvtps2ph" else {"vmovq": 8, "vmovd": 4}.get(name, size)
+
+
+def bits_of_results() -> dict[str, int]:
+    """Return the bits that an element has in the output of each loop of vectors, by the name of its function."""
+    chains = {all_kernels.function_of(chain, mode): chain for chain in all_kernels.VECTORS for mode in MODES}
+    return {
+        name: 4 if chain[-1] == "pack4" else int(re.findall(r"\d+", all_kernels.words(chain)[1])[0])
+        for name, chain in chains.items()
+    }
+
+
+def loops_that_store(instructions: list[Instruction], bits: int) -> list[tuple[int, int]]:
+    """Return the instructions, and the elements of so many bits, of the loops that hold no other and store vectors."""
     places = {one.address: index for index, one in enumerate(instructions)}
     loops = [
         (places[one.target], index)
@@ -163,11 +196,12 @@ def loops_that_store(instructions: list[Instruction]) -> list[int]:
         if one.target is not None and one.target <= one.address and one.target in places
     ]
     inner = [one for one in loops if not any(one[0] <= two[0] and two[1] <= one[1] and one != two for two in loops)]
-    return sorted(
-        last - first + 1
-        for first, last in inner
-        if any(STORE.match(one.text) for one in instructions[first : last + 1])
-    )
+    found = []
+    for first, last in inner:
+        texts = [one.text for one in instructions[first : last + 1]]
+        if nbytes := sum(map(stored_bytes, texts)):
+            found.append((len(texts), nbytes * 8 // bits))
+    return found
 
 
 def print_instructions(options: argparse.Namespace) -> None:
@@ -183,10 +217,12 @@ def print_instructions(options: argparse.Namespace) -> None:
         listing = subprocess.run(objdump, capture_output=True, text=True, check=True).stdout
     print(f"{options.compiler}, tier {options.tier}, groups of {elements}\n")
     print("| loop | shortest, for 64 elements | longest |\n| --- | ---: | ---: |")
+    bits = bits_of_results()
     for name, instructions in functions(listing).items():
         loop = name.partition(f"tier_{options.tier}_")[2]
-        if loop.endswith("_vector") and options.only in loop and "_runs_" not in loop:
-            counts = [count * 64 // elements for count in loops_that_store(instructions)]
+        if loop in bits and options.only in loop and "_runs_" not in loop:
+            loops = loops_that_store(instructions, bits[loop])
+            counts = sorted(count * 64 // stored for count, stored in loops if stored in (elements, 64))
             if counts:
                 print(f"| {loop.removesuffix('_vector')} | {counts[0]} | {counts[-1]} |")
 
