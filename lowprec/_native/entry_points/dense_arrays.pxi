@@ -9,6 +9,7 @@ cdef extern from "memory_speed.h" nogil:
 cdef enum:
     MEASURED_PAIRS = 8        # of chunks, with and without
     MEASURED_CALLS = 3        # in each way: in one alone, by what else the machine does, the slower one may win
+    TRIED_AGAIN = 32          # calls after which one goes the other way
     MEASURED_BYTES = 1 << 25  # of a conversion, at both ends together, from which it is measured
     LONG_ROW = 512            # elements beyond which what is prefetched lies in the same row
     HELD = 1024               # elements up to which the lock of the interpreter is kept: to let go of it takes longer
@@ -62,16 +63,17 @@ cdef gain_t *gain_of(Program program, const operands_t *operands, Py_ssize_t n, 
 
 
 cdef bint streams_next(const steps_t *steps, const operands_t *operands, const gain_t *gain) noexcept nogil:
-    # Whether the next call streams its output: some do that gains likely, then some do the other, then what took less.
+    # Whether the next call streams its output: some do that gains likely, then some do the other, then what took less;
+    # now and then the other again, since what was measured beside other work may be wrong.
     cdef bint likely = steps.src_bits >= 16 and steps.dst_bits >= 2 * steps.src_bits and operands == NULL
     if gain.calls < 2 * MEASURED_CALLS:
         return likely == (gain.calls < MEASURED_CALLS)
-    return gain.least[1] < gain.least[0] - gain.least[0] // 32
+    return (gain.least[1] < gain.least[0] - gain.least[0] // 32) != (gain.calls % TRIED_AGAIN == 0)
 
 
 cdef void keep_time(gain_t *gain, bint streams, int64_t time, Py_ssize_t n) noexcept nogil:
     time = <int64_t>(time * (1048576.0 / n))
-    if gain.calls % MEASURED_CALLS == 0 or time < gain.least[streams]:
+    if gain.calls in (0, MEASURED_CALLS) or time < gain.least[streams]:
         gain.least[streams] = time
     gain.calls += 1
 
@@ -139,6 +141,6 @@ cdef int run_dense(
             for chunk in prange(chunks, schedule="static", num_threads=min(n_threads, chunks)):
                 start = done + chunk * size
                 run_chunk(steps, s, d, start, min(size, n - start), n, view, prefetches, streams)
-        if streamable and gain.calls < 2 * MEASURED_CALLS:
+        if streamable and streamed_from > 0:
             keep_time(gain, streams, lp_nanoseconds() - time, n - done)
     return 0

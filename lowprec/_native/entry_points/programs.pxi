@@ -222,7 +222,7 @@ cdef enum:  # loops in the order of memory, without blocks and by blocks; those 
 cdef struct gain_t:  # how a program reads and writes large arrays fastest, as far as it was measured
     int times         # that chunks were converted with and without prefetching
     int votes         # how often they gained, less how often they lost
-    int calls         # of which some streamed their output
+    int64_t calls     # of which some streamed their output
     int64_t[2] least  # nanoseconds for 1 Mi elements: stored through the caches, streamed
 
 
